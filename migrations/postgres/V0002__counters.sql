@@ -1,0 +1,50 @@
+/*
+Counters that do not make the workers queue up: a transition appends a delta row and touches no shared
+row; fold_counters moves committed deltas into queue_totals; the view adds the two in one snapshot.
+*/
+CREATE TABLE chokaq.queue_totals (
+    queue text COLLATE "C" NOT NULL,
+    enqueued bigint NOT NULL DEFAULT 0,
+    succeeded bigint NOT NULL DEFAULT 0,
+    retried bigint NOT NULL DEFAULT 0,
+    dead_lettered bigint NOT NULL DEFAULT 0,
+    resurrected bigint NOT NULL DEFAULT 0,
+    purged bigint NOT NULL DEFAULT 0,
+    last_activity_utc timestamptz NULL,
+    CONSTRAINT pk_queue_totals PRIMARY KEY (queue)
+) WITH (fillfactor = 50);
+
+/* Heap only, read from its start by the fold: an index would cost every transition a page. */
+CREATE TABLE chokaq.counter_deltas (
+    queue text COLLATE "C" NOT NULL,
+    at_utc timestamptz NOT NULL DEFAULT clock_timestamp(),
+    enqueued integer NOT NULL DEFAULT 0,
+    succeeded integer NOT NULL DEFAULT 0,
+    retried integer NOT NULL DEFAULT 0,
+    dead_lettered integer NOT NULL DEFAULT 0,
+    resurrected integer NOT NULL DEFAULT 0,
+    purged integer NOT NULL DEFAULT 0
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+/* PurgedTotal counts jobs purged from the DLQ; a purge of the Archive leaves every total as it was. */
+CREATE VIEW chokaq.stats_summary AS
+SELECT
+    s.queue,
+    sum(s.succeeded)::bigint AS succeeded_total,
+    (sum(s.dead_lettered) - sum(s.resurrected) - sum(s.purged))::bigint AS failed_total,
+    sum(s.retried)::bigint AS retried_total,
+    max(s.last_activity_utc) AS last_activity_utc,
+    sum(s.enqueued)::bigint AS enqueued_total,
+    sum(s.dead_lettered)::bigint AS dead_lettered_total,
+    sum(s.resurrected)::bigint AS resurrected_total,
+    sum(s.purged)::bigint AS purged_total
+FROM (
+    SELECT
+        t.queue, t.enqueued, t.succeeded, t.retried, t.dead_lettered, t.resurrected, t.purged, t.last_activity_utc
+    FROM chokaq.queue_totals AS t
+    UNION ALL
+    SELECT
+        d.queue, d.enqueued, d.succeeded, d.retried, d.dead_lettered, d.resurrected, d.purged, d.at_utc
+    FROM chokaq.counter_deltas AS d
+) AS s
+GROUP BY s.queue;

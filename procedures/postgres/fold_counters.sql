@@ -1,0 +1,79 @@
+/*
+chokaq.fold_counters: move committed counter deltas into the totals
+
+Twin         mssql/usp_FoldCounters.sql
+Result       one row: folded_count
+Errors       QC001
+Transaction  joining; one folder at a time, a second one returns 0 at once
+Locks        queue_totals, counter_deltas
+Granted to   chokaq_worker
+Example      SELECT * FROM chokaq.fold_counters();
+*/
+CREATE OR REPLACE FUNCTION chokaq.fold_counters(p_batch_size integer DEFAULT 10000)
+RETURNS TABLE (folded_count bigint)
+LANGUAGE plpgsql
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF p_batch_size IS NULL OR p_batch_size NOT BETWEEN 1 AND 100000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_batch_size must be 1 to 100000.';
+    END IF;
+
+    folded_count := 0;
+
+    /* The key is "chokaq" as a number: two folders would only wait for each other's totals. */
+    IF pg_try_advisory_xact_lock(109282849219953) THEN
+        WITH gone AS (
+            DELETE FROM chokaq.counter_deltas AS d
+            WHERE d.ctid = ANY (ARRAY(
+                SELECT c.ctid
+                FROM chokaq.counter_deltas AS c
+                LIMIT p_batch_size
+                FOR UPDATE SKIP LOCKED
+            ))
+            RETURNING d.queue, d.at_utc, d.enqueued, d.succeeded, d.retried, d.dead_lettered, d.resurrected, d.purged
+        ),
+        sums AS (
+            SELECT
+                g.queue,
+                count(*) AS row_count,
+                sum(g.enqueued) AS enqueued,
+                sum(g.succeeded) AS succeeded,
+                sum(g.retried) AS retried,
+                sum(g.dead_lettered) AS dead_lettered,
+                sum(g.resurrected) AS resurrected,
+                sum(g.purged) AS purged,
+                max(g.at_utc) AS last_activity_utc
+            FROM gone AS g
+            GROUP BY g.queue
+        ),
+        folded AS (
+            INSERT INTO chokaq.queue_totals AS t (
+                queue, enqueued, succeeded, retried, dead_lettered, resurrected, purged, last_activity_utc
+            )
+            SELECT
+                s.queue, s.enqueued, s.succeeded, s.retried, s.dead_lettered, s.resurrected, s.purged,
+                s.last_activity_utc
+            FROM sums AS s
+            ORDER BY s.queue
+            ON CONFLICT (queue) DO UPDATE
+            SET
+                enqueued = t.enqueued + excluded.enqueued,
+                succeeded = t.succeeded + excluded.succeeded,
+                retried = t.retried + excluded.retried,
+                dead_lettered = t.dead_lettered + excluded.dead_lettered,
+                resurrected = t.resurrected + excluded.resurrected,
+                purged = t.purged + excluded.purged,
+                last_activity_utc = greatest(t.last_activity_utc, excluded.last_activity_utc)
+        )
+        SELECT COALESCE(sum(s.row_count), 0) INTO folded_count FROM sums AS s;
+    END IF;
+
+    RETURN NEXT;
+END;
+$$;
+
+COMMENT ON FUNCTION chokaq.fold_counters(integer) IS 'Move committed counter deltas into the totals';
+
+REVOKE ALL ON FUNCTION chokaq.fold_counters(integer) FROM PUBLIC;

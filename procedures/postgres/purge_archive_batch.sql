@@ -1,0 +1,91 @@
+/*
+chokaq.purge_archive_batch: delete one batch of jobs that finished strictly before an instant from the Archive
+
+Twin         mssql/usp_PurgeArchiveBatch.sql
+Result       one row: deleted_count, skipped_count (held by others), has_more, last_finished_at_utc, last_job_id:
+             the key to go on from, so that no batch walks over the rows that the one before deleted
+Errors       QC001
+Transaction  joining
+Locks        jobs_archive (what others hold is skipped), history
+Granted to   chokaq_admin
+Example      SELECT * FROM chokaq.purge_archive_batch(clock_timestamp() - interval '90 days');
+*/
+CREATE OR REPLACE FUNCTION chokaq.purge_archive_batch(
+    p_older_than_utc timestamptz,
+    p_cleanup_batch_size integer DEFAULT 1000,
+    p_purged_by text DEFAULT NULL,
+    p_after_finished_at_utc timestamptz DEFAULT NULL,
+    p_after_job_id text DEFAULT NULL
+)
+RETURNS TABLE (
+    deleted_count integer,
+    skipped_count integer,
+    has_more boolean,
+    last_finished_at_utc timestamptz,
+    last_job_id text
+)
+LANGUAGE plpgsql
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+/* The index is the order of the purge; a sort of all that qualifies is never the better plan for one batch. */
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_finished timestamptz[];
+    v_ids text[];
+BEGIN
+    IF p_older_than_utc IS NULL OR NOT isfinite(p_older_than_utc) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_older_than_utc must be a finite time.';
+    ELSIF p_cleanup_batch_size IS NULL OR p_cleanup_batch_size NOT BETWEEN 1 AND 4000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_cleanup_batch_size must be 1 to 4000.';
+    ELSIF p_purged_by IS NOT NULL AND NOT chokaq.is_name(p_purged_by, 100) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001',
+            MESSAGE = 'p_purged_by must be NULL or 1 to 100 characters without white space at either end.';
+    END IF;
+
+    SELECT array_agg(w.id), array_agg(w.finished_at_utc)
+    INTO v_ids, v_finished
+    FROM (
+        SELECT a.id, a.finished_at_utc
+        FROM chokaq.jobs_archive AS a
+        WHERE a.finished_at_utc < p_older_than_utc
+        AND (a.finished_at_utc, a.id) > (COALESCE(p_after_finished_at_utc, '-infinity'), COALESCE(p_after_job_id, ''))
+        ORDER BY a.finished_at_utc, a.id
+        LIMIT p_cleanup_batch_size + 1
+    ) AS w;
+
+    has_more := COALESCE(cardinality(v_ids) > p_cleanup_batch_size, false);
+    v_ids := v_ids[:p_cleanup_batch_size];
+    last_finished_at_utc := v_finished[cardinality(v_ids)];
+    last_job_id := v_ids[cardinality(v_ids)];
+
+    DELETE FROM chokaq.jobs_archive AS a
+    WHERE a.id = ANY (ARRAY(
+        SELECT l.id
+        FROM chokaq.jobs_archive AS l
+        WHERE l.id = ANY (v_ids) AND l.finished_at_utc < p_older_than_utc
+        FOR UPDATE SKIP LOCKED
+    ));
+
+    GET DIAGNOSTICS deleted_count = ROW_COUNT;
+    skipped_count := 0;
+
+    IF deleted_count < cardinality(v_ids) THEN
+        SELECT count(*) INTO skipped_count FROM chokaq.jobs_archive AS a WHERE a.id = ANY (v_ids);
+    END IF;
+
+    IF deleted_count > 0 THEN
+        INSERT INTO chokaq.operator_history (action, actor, job_count)
+        VALUES ('archive_purged', p_purged_by, deleted_count);
+    END IF;
+
+    RETURN NEXT;
+END;
+$$;
+
+COMMENT ON FUNCTION chokaq.purge_archive_batch(timestamptz, integer, text, timestamptz, text)
+IS 'Delete one batch of jobs that finished strictly before an instant from the Archive';
+
+REVOKE ALL ON FUNCTION chokaq.purge_archive_batch(timestamptz, integer, text, timestamptz, text) FROM PUBLIC;

@@ -69,14 +69,14 @@ BEGIN
             j.job ->> 'payload' AS payload,
             j.job ->> 'tags' AS tags,
             j.job ->> 'idempotencyKey' COLLATE "C" AS idempotency_key,
-            COALESCE((j.job ->> 'priority')::numeric::integer, 10) AS priority,
+            COALESCE((j.job ->> 'priority')::integer, 10) AS priority,
             COALESCE(
                 (j.job ->> 'scheduledAtUtc')::timestamptz,
                 v_now + make_interval(secs => (j.job ->> 'delaySeconds')::double precision),
                 v_now
             ) AS due_at_utc,
             j.job ->> 'scheduledAtUtc' IS NOT NULL
-            OR COALESCE((j.job ->> 'delaySeconds')::numeric, 0) > 0 AS is_scheduled,
+            OR COALESCE((j.job ->> 'delaySeconds')::integer, 0) > 0 AS is_scheduled,
             j.job ->> 'createdBy' AS created_by
         FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
     ),
@@ -152,8 +152,8 @@ BEGIN
             p_payload => v_job ->> 'payload',
             p_job_id => v_job ->> 'jobId',
             p_tags => v_job ->> 'tags',
-            p_priority => COALESCE((v_job ->> 'priority')::numeric::integer, 10),
-            p_delay_seconds => COALESCE((v_job ->> 'delaySeconds')::numeric::integer, 0),
+            p_priority => COALESCE((v_job ->> 'priority')::integer, 10),
+            p_delay_seconds => COALESCE((v_job ->> 'delaySeconds')::integer, 0),
             p_scheduled_at_utc => (v_job ->> 'scheduledAtUtc')::timestamptz,
             p_idempotency_key => v_job ->> 'idempotencyKey',
             p_created_by => v_job ->> 'createdBy'

@@ -32,7 +32,6 @@ DECLARE
     v_job record;
     v_now timestamptz;
     v_number bigint;
-    v_problem text;
 BEGIN
     IF NOT chokaq.is_name(p_job_id, 50) THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
@@ -51,11 +50,7 @@ BEGIN
     END IF;
 
     IF NOT p_allow_invalid_json THEN
-        v_problem := chokaq.json_error(p_new_payload);
-
-        IF v_problem IS NOT NULL THEN
-            RAISE EXCEPTION USING ERRCODE = 'QC004', MESSAGE = 'p_new_payload is not valid JSON: ' || v_problem;
-        END IF;
+        PERFORM chokaq.check_json(p_new_payload, 'p_new_payload');
     END IF;
 
     SELECT

@@ -19,8 +19,6 @@ LANGUAGE plpgsql
 IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_problem text;
 BEGIN
     IF NOT chokaq.is_name(p_job_id, 50) THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
@@ -44,11 +42,7 @@ BEGIN
     END IF;
 
     IF NOT p_allow_invalid_json THEN
-        v_problem := chokaq.json_error(p_payload);
-
-        IF v_problem IS NOT NULL THEN
-            RAISE EXCEPTION USING ERRCODE = 'QC004', MESSAGE = 'p_payload is not valid JSON: ' || v_problem;
-        END IF;
+        PERFORM chokaq.check_json(p_payload, 'p_payload');
     END IF;
 END;
 $$;

@@ -1,9 +1,9 @@
 /*
 chokaq.ensure_queues: give every queue of a list its row, with the default policy
 
-Twin         none: part of usp_Enqueue and usp_EnqueueMany
+Twin         mssql/usp_EnsureQueue.sql
 Transaction  joining
-Locks        queues, queue_totals
+Locks        queues, queue_claims, queue_totals
 */
 CREATE OR REPLACE FUNCTION chokaq.ensure_queues(p_queues text[])
 RETURNS void
@@ -15,12 +15,18 @@ BEGIN
     IF NOT EXISTS (
         SELECT 1
         FROM unnest(p_queues) AS n (queue)
-        WHERE NOT EXISTS (SELECT 1 FROM chokaq.queues AS q WHERE q.queue = n.queue COLLATE "C")
+        WHERE NOT EXISTS (SELECT 1 FROM chokaq.queue_totals AS t WHERE t.queue = n.queue COLLATE "C")
     ) THEN
         RETURN;
     END IF;
 
     INSERT INTO chokaq.queues (queue)
+    SELECT DISTINCT n.queue COLLATE "C" AS queue
+    FROM unnest(p_queues) AS n (queue)
+    ORDER BY queue
+    ON CONFLICT (queue) DO NOTHING;
+
+    INSERT INTO chokaq.queue_claims (queue)
     SELECT DISTINCT n.queue COLLATE "C" AS queue
     FROM unnest(p_queues) AS n (queue)
     ORDER BY queue

@@ -130,11 +130,11 @@ BEGIN
             is older than the last claim. A queue in a rival's hands is left to the rival.
             */
             WITH taken AS (
-                UPDATE chokaq.queues AS q
+                UPDATE chokaq.queue_claims AS q
                 SET last_claim_at_utc = v_now
                 WHERE q.queue = ANY (ARRAY(
                     SELECT c.queue
-                    FROM chokaq.queues AS c
+                    FROM chokaq.queue_claims AS c
                     WHERE c.queue = ANY (v_capped)
                     ORDER BY c.queue
                     FOR NO KEY UPDATE SKIP LOCKED

@@ -43,11 +43,11 @@ BEGIN
         RETURN 'idempotencyKey must be 1 to 255 characters without white space at either end.';
     ELSIF p_job ->> 'createdBy' IS NOT NULL AND NOT chokaq.is_name(p_job ->> 'createdBy', 100) THEN
         RETURN 'createdBy must be 1 to 100 characters without white space at either end.';
-    ELSIF (p_job ->> 'priority')::numeric NOT BETWEEN -2147483648 AND 2147483647
-        OR (p_job ->> 'priority')::numeric % 1 <> 0 THEN
+    ELSIF p_job ->> 'priority' !~ '^-?[0-9]{1,10}$'
+        OR (p_job ->> 'priority')::numeric NOT BETWEEN -2147483648 AND 2147483647 THEN
         RETURN 'priority must be an integer.';
-    ELSIF (p_job ->> 'delaySeconds')::numeric NOT BETWEEN 0 AND 2147483647
-        OR (p_job ->> 'delaySeconds')::numeric % 1 <> 0 THEN
+    ELSIF p_job ->> 'delaySeconds' !~ '^[0-9]{1,10}$'
+        OR (p_job ->> 'delaySeconds')::numeric > 2147483647 THEN
         RETURN 'delaySeconds must be 0 or more seconds.';
     ELSIF p_job ->> 'scheduledAtUtc' IS NOT NULL THEN
         IF (p_job ->> 'delaySeconds')::numeric > 0 THEN

@@ -1,0 +1,2 @@
+/* CREATE SCHEMA must be alone in its batch. */
+CREATE SCHEMA chokaq;

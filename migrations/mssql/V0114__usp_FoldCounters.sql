@@ -1,0 +1,25 @@
+/*
+chokaq.usp_FoldCounters: move committed counter deltas into the totals
+
+Twin         postgres/fold_counters.sql
+Result       one row: FoldedCount
+Errors       59001
+Transaction  joining; one folder at a time, a second one returns 0 at once
+Locks        QueueTotals, CounterDeltas
+Granted to   chokaq_worker
+Example      EXECUTE chokaq.usp_FoldCounters;
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_FoldCounters @BatchSize INT = 10000
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+
+    DECLARE @FoldedCount INT;
+
+    IF @BatchSize IS NULL OR @BatchSize NOT BETWEEN 1 AND 100000
+        THROW 59001, N'@BatchSize must be 1 to 100000.', 1;
+
+    EXECUTE chokaq.usp_FoldDeltas @BatchSize = @BatchSize, @FoldedCount = @FoldedCount OUTPUT;
+
+    SELECT @FoldedCount AS FoldedCount;
+END;

@@ -1,0 +1,355 @@
+/*
+chokaq.usp_FetchNextBatch: claim up to @BatchSize due jobs for a worker
+
+Twin         postgres/fetch_next_batch.sql
+Result       the claimed jobs in claim order: Priority DESC, due time, arrival
+Errors       59001
+Transaction  joining; a queue with MaxWorkers is held for the rest of it
+Locks        QueueClaims (capped queues only), JobsHot: the rows it takes, no others; what rivals hold is skipped
+Granted to   chokaq_worker
+Example      EXECUTE chokaq.usp_FetchNextBatch @WorkerId = N'worker-1', @BatchSize = 10, @Queues = N'["mail"]';
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_FetchNextBatch
+    @WorkerId NVARCHAR(4000),
+    @BatchSize INT = 10, /* 1-1000 */
+    @Queues NVARCHAR(MAX) = NULL, /* JSON array of names; NULL: all */
+    @StartNow BIT = 0 /* 1: started in the same write */
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
+    /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    IF chokaq.fn_IsName(@WorkerId, 100) = 0
+        THROW 59001, N'@WorkerId must be 1 to 100 characters without white space at either end.', 1;
+
+    IF @BatchSize IS NULL OR @BatchSize NOT BETWEEN 1 AND 1000
+        THROW 59001, N'@BatchSize must be 1 to 1000.', 1;
+
+    IF @StartNow IS NULL
+        THROW 59001, N'@StartNow must be 0 or 1.', 1;
+
+    EXECUTE chokaq.usp_CheckQueues @Queues = @Queues;
+
+    DECLARE
+        @Head NVARCHAR(255),
+        @HeadCount INT,
+        @HorizonArrival BIGINT,
+        @HorizonDue DATETIME2(7),
+        @HorizonPriority INT,
+        @Left INT = @BatchSize,
+        @Now DATETIME2(7) = SYSUTCDATETIME(),
+        @Owner NVARCHAR(100) = @WorkerId,
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @Promote INT = CASE WHEN 4 * @BatchSize > 1000 THEN 4 * @BatchSize ELSE 1000 END,
+        @PromotePerQueue INT = CASE WHEN 2 * @BatchSize > 50 THEN 2 * @BatchSize ELSE 50 END,
+        @Reach INT = 0,
+        @Want INT;
+
+    DECLARE @Open TABLE (
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        MaxWorkers INT NULL,
+        IsHeld BIT NOT NULL,
+        IsShut BIT NOT NULL
+    );
+    DECLARE @Heads TABLE (
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Room INT NOT NULL,
+        NeedsHold BIT NOT NULL
+    );
+    DECLARE @Held TABLE (
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+    );
+    DECLARE @Seen TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Room INT NOT NULL,
+        Priority INT NOT NULL,
+        DueAtUtc DATETIME2(7) NOT NULL,
+        Arrival BIGINT NOT NULL,
+        Place BIGINT NOT NULL
+    );
+    DECLARE @Chosen TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+    );
+    /* No table variable: Babelfish cannot send a payload of a megabyte out of one. */
+    CREATE TABLE #Claimed (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Type NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Payload NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        Tags NVARCHAR(1000) COLLATE Latin1_General_BIN2 NULL,
+        Priority INT NOT NULL,
+        AttemptCount INT NOT NULL,
+        IdempotencyKey NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
+        ScheduledAtUtc DATETIME2(7) NULL,
+        CreatedAtUtc DATETIME2(7) NOT NULL,
+        CreatedBy NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
+        ResurrectCount INT NOT NULL,
+        DueAtUtc DATETIME2(7) NOT NULL,
+        Arrival BIGINT NOT NULL
+    );
+
+    BEGIN TRY
+        IF @OwnsTransaction = 1
+            BEGIN TRANSACTION;
+
+        INSERT INTO @Open (Queue, MaxWorkers, IsHeld, IsShut)
+        SELECT q.Queue, q.MaxWorkers, 0, 0
+        FROM chokaq.Queues AS q
+        WHERE q.IsPaused = 0
+            AND q.IsActive = 1
+            AND (@Queues IS NULL OR q.Queue IN (SELECT t.Value FROM chokaq.fn_JsonTexts(@Queues) AS t));
+
+        /*
+        More per queue than one fetch can take, so that due jobs never pile up unseen; in random order, so that no
+        queue waits for another. Status is in no index: to read it, the row itself is locked too, and not only its key
+        in the index, or an edit that comes through the primary key could meet this claim in a deadlock.
+        */
+        INSERT INTO @Chosen (Id)
+        SELECT TOP (@Promote) d.Id
+        FROM (
+            SELECT TOP (100000) q.Queue FROM @Open AS q ORDER BY NEWID()
+        ) AS o
+        CROSS APPLY (
+            SELECT TOP (@PromotePerQueue) h.Id
+            FROM chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+            WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now AND h.Status = 0
+            ORDER BY h.DueAtUtc
+        ) AS d;
+
+        IF @@ROWCOUNT > 0
+            UPDATE chokaq.JobsHot
+            SET IsDue = 1
+            WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 0 AND DueAtUtc <= @Now;
+
+        WHILE @Left > 0
+        BEGIN
+            DELETE FROM @Heads;
+            DELETE FROM @Chosen;
+
+            /*
+            The best heads of the open queues: no more of them than jobs are wanted can matter. The count of a queue's
+            workers is a plain read: READPAST would overlook a job that a rival is just touching.
+            */
+            INSERT INTO @Heads (Queue, Room, NeedsHold)
+            SELECT TOP (@Left) o.Queue, r.Room, CASE WHEN o.MaxWorkers IS NOT NULL AND o.IsHeld = 0 THEN 1 ELSE 0 END
+            FROM @Open AS o
+            CROSS APPLY (
+                SELECT
+                    CASE
+                        WHEN o.MaxWorkers IS NULL THEN @Left
+                        ELSE o.MaxWorkers -
+                        (SELECT COUNT(*) FROM chokaq.JobsHot AS w WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL)
+                    END AS Room
+            ) AS r
+            CROSS APPLY (
+                SELECT TOP (1) h.Priority, h.DueAtUtc, h.Arrival
+                FROM chokaq.JobsHot AS h WITH (READPAST, READCOMMITTEDLOCK)
+                WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
+                ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
+            ) AS f
+            WHERE o.IsShut = 0 AND r.Room > 0
+            ORDER BY f.Priority DESC, f.DueAtUtc, f.Arrival
+            OPTION (FORCE ORDER, LOOP JOIN);
+
+            SET @HeadCount = @@ROWCOUNT;
+
+            IF @HeadCount = 0
+                BREAK;
+
+            IF EXISTS (SELECT 1 FROM @Heads AS d WHERE d.NeedsHold = 1)
+            BEGIN
+                /*
+                Whoever holds the queue's claim may count and claim, one at a time and until it commits: that is what
+                makes MaxWorkers exact. A queue in a rival's hands is left to the rival.
+                */
+                DELETE FROM @Held;
+
+                INSERT INTO @Held (Queue)
+                SELECT c.Queue
+                FROM chokaq.QueueClaims AS c WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                WHERE c.Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
+
+                UPDATE chokaq.QueueClaims
+                SET LastClaimAtUtc = @Now
+                WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
+
+                UPDATE @Open
+                SET IsHeld = 1
+                WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
+
+                UPDATE @Open
+                SET IsShut = 1
+                WHERE IsHeld = 0 AND Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
+
+                CONTINUE;
+            END;
+
+            IF @HeadCount = 1 AND @Reach = 0
+            BEGIN
+                SELECT @Head = d.Queue, @Want = CASE WHEN d.Room < @Left THEN d.Room ELSE @Left END FROM @Heads AS d;
+
+                INSERT INTO @Chosen (Id)
+                SELECT TOP (@Want) h.Id
+                FROM chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                WHERE h.Queue = @Head AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.Status = 0
+                ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival;
+
+                IF @@ROWCOUNT < @Left
+                    UPDATE @Open
+                    SET IsShut = 1
+                    WHERE Queue = @Head;
+            END;
+            ELSE
+            BEGIN
+                SET @Reach = (
+                        SELECT MAX(n.Reach)
+                        FROM (VALUES
+                            (@Reach),
+                            (4),
+                            (2 * @Left / @HeadCount)
+                        ) AS n (Reach)
+                    );
+
+                /* Read without keeping a lock, @Reach rows of each head. */
+                DELETE FROM @Seen;
+
+                INSERT INTO @Seen (Id, Queue, Room, Priority, DueAtUtc, Arrival, Place)
+                SELECT s.Id, d.Queue, d.Room, s.Priority, s.DueAtUtc, s.Arrival, s.Place
+                FROM @Heads AS d
+                CROSS APPLY (
+                    SELECT TOP (@Reach)
+                        h.Id,
+                        h.Priority,
+                        h.DueAtUtc,
+                        h.Arrival,
+                        ROW_NUMBER() OVER (ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival) AS Place
+                    FROM chokaq.JobsHot AS h WITH (READPAST, READCOMMITTEDLOCK)
+                    WHERE h.Queue = d.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
+                    ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
+                ) AS s
+                OPTION (FORCE ORDER, LOOP JOIN);
+
+                /* Behind the last row read of a queue may be more: only what comes before all of these is certain. */
+                SET @HorizonPriority = NULL;
+
+                SELECT TOP (1) @HorizonPriority = s.Priority, @HorizonDue = s.DueAtUtc, @HorizonArrival = s.Arrival
+                FROM @Seen AS s
+                WHERE s.Place = @Reach
+                ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival;
+
+                INSERT INTO @Chosen (Id)
+                SELECT h.Id
+                FROM (
+                    SELECT
+                        b.Id,
+                        b.Room,
+                        ROW_NUMBER() OVER (
+                            PARTITION BY b.Queue
+                            ORDER BY b.Priority DESC, b.DueAtUtc, b.Arrival
+                        ) AS Place
+                    FROM (
+                        SELECT TOP (@Left) s.Id, s.Queue, s.Room, s.Priority, s.DueAtUtc, s.Arrival
+                        FROM @Seen AS s
+                        WHERE @HorizonPriority IS NULL
+                            OR s.Priority > @HorizonPriority
+                            OR (s.Priority = @HorizonPriority AND s.DueAtUtc < @HorizonDue)
+                            OR (
+                                s.Priority = @HorizonPriority
+                                AND s.DueAtUtc = @HorizonDue
+                                AND s.Arrival <= @HorizonArrival
+                            )
+                        ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival
+                    ) AS b
+                ) AS c
+                INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = c.Id
+                WHERE c.Place <= c.Room AND h.WorkerId IS NULL AND h.IsDue = 1
+                OPTION (FORCE ORDER, LOOP JOIN);
+
+                IF @@ROWCOUNT = 0
+                BEGIN
+                    /* All in rivals' hands: look further, until the end of every queue is in sight. */
+                    IF @HorizonPriority IS NULL
+                        BREAK;
+
+                    SET @Reach = 4 * @Reach;
+                    CONTINUE;
+                END;
+            END;
+
+            /* The guard decides, not the hints: a server that ignores them waits here, and finds the row taken. */
+            UPDATE chokaq.JobsHot
+            SET
+                Status = CASE WHEN @StartNow = 1 THEN 2 ELSE 1 END,
+                AttemptCount = AttemptCount + CASE WHEN @StartNow = 1 THEN 1 ELSE 0 END,
+                WorkerId = @Owner,
+                FetchedAtUtc = @Now,
+                StartedAtUtc = CASE WHEN @StartNow = 1 THEN @Now END,
+                HeartbeatUtc = @Now,
+                LastUpdatedUtc = @Now
+            OUTPUT
+                inserted.Id,
+                inserted.Queue,
+                inserted.Type,
+                inserted.Payload,
+                inserted.Tags,
+                inserted.Priority,
+                inserted.AttemptCount,
+                inserted.IdempotencyKey,
+                inserted.ScheduledAtUtc,
+                inserted.CreatedAtUtc,
+                inserted.CreatedBy,
+                inserted.ResurrectCount,
+                inserted.DueAtUtc,
+                inserted.Arrival
+            INTO #Claimed (
+                Id,
+                Queue,
+                Type,
+                Payload,
+                Tags,
+                Priority,
+                AttemptCount,
+                IdempotencyKey,
+                ScheduledAtUtc,
+                CreatedAtUtc,
+                CreatedBy,
+                ResurrectCount,
+                DueAtUtc,
+                Arrival
+            )
+            WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 1;
+
+            SET @Left = @Left - @@ROWCOUNT;
+        END;
+
+        IF @OwnsTransaction = 1
+            COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* A joined transaction is the caller's to end; it is already doomed, so only report. */
+        IF @OwnsTransaction = 1 AND XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+
+        THROW;
+    END CATCH;
+
+    SELECT
+        c.Id AS JobId,
+        c.Queue,
+        c.Type,
+        c.Payload,
+        c.Tags,
+        c.Priority,
+        c.AttemptCount,
+        c.IdempotencyKey,
+        c.ScheduledAtUtc,
+        c.CreatedAtUtc,
+        c.CreatedBy,
+        c.ResurrectCount
+    FROM #Claimed AS c
+    ORDER BY c.Priority DESC, c.DueAtUtc, c.Arrival;
+END;

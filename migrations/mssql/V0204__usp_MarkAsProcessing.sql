@@ -1,0 +1,71 @@
+/*
+chokaq.usp_MarkAsProcessing: say that the worker now runs the job it fetched; this counts the attempt
+
+Twin         postgres/mark_as_processing.sql
+Result       one row: Outcome, AttemptCount (the fence that every finaliser of this attempt gives back)
+Outcomes     started | already_started | not_found | not_owner | not_fetched
+Errors       59001
+Transaction  joining
+Locks        JobsHot
+Granted to   chokaq_worker
+Example      EXECUTE chokaq.usp_MarkAsProcessing @JobId = N'a1', @WorkerId = N'worker-1';
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_MarkAsProcessing @JobId NVARCHAR(4000), @WorkerId NVARCHAR(4000)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+
+    IF chokaq.fn_IsName(@JobId, 50) = 0
+        THROW 59001, N'@JobId must be 1 to 50 characters without white space at either end.', 1;
+
+    IF chokaq.fn_IsName(@WorkerId, 100) = 0
+        THROW 59001, N'@WorkerId must be 1 to 100 characters without white space at either end.', 1;
+
+    DECLARE
+        @Attempts INT,
+        @Id NVARCHAR(50) = @JobId,
+        @Now DATETIME2(7) = SYSUTCDATETIME(),
+        @Outcome VARCHAR(20) = 'started',
+        @Owner NVARCHAR(100) = @WorkerId,
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+
+    BEGIN TRY
+        IF @OwnsTransaction = 1
+            BEGIN TRANSACTION;
+
+        UPDATE chokaq.JobsHot
+        SET Status = 2, AttemptCount = AttemptCount + 1, StartedAtUtc = @Now, HeartbeatUtc = @Now, LastUpdatedUtc = @Now
+        WHERE Id = @Id AND WorkerId = @Owner AND Status = 1;
+
+        IF @@ROWCOUNT = 0
+            SET @Outcome = COALESCE(
+                    (
+                        SELECT
+                            CASE
+                                WHEN h.WorkerId IS NULL THEN 'not_fetched'
+                                WHEN h.WorkerId <> @Owner THEN 'not_owner'
+                                WHEN h.Status = 2 THEN 'already_started'
+                                ELSE 'not_fetched'
+                            END
+                        FROM chokaq.JobsHot AS h
+                        WHERE h.Id = @Id
+                    ),
+                    'not_found'
+                );
+
+        SELECT @Attempts = h.AttemptCount FROM chokaq.JobsHot AS h WHERE h.Id = @Id;
+
+        IF @OwnsTransaction = 1
+            COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* A joined transaction is the caller's to end; it is already doomed, so only report. */
+        IF @OwnsTransaction = 1 AND XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+
+        THROW;
+    END CATCH;
+
+    SELECT @Outcome AS Outcome, @Attempts AS AttemptCount;
+END;

@@ -1,0 +1,101 @@
+/*
+chokaq.usp_ListDLQ: the jobs of the DLQ that a filter leaves, newest first, page by page
+
+Twin         postgres/list_dlq.sql
+Result       a row per job: all but Payload and ErrorDetails in full; PayloadPreview and ErrorPreview (200 characters),
+             PayloadLength (UTF-16 code units); a row that somebody is just moving or editing may be missing
+Errors       59001
+Transaction  reading
+Granted to   chokaq_reader
+Example      EXECUTE chokaq.usp_ListDLQ @Queue = N'mail', @Search = N'subject';
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_ListDLQ
+    @Queue NVARCHAR(4000) = NULL,
+    @Type NVARCHAR(4000) = NULL,
+    @FailureReason INT = NULL,
+    @FromUtc DATETIME2(7) = NULL, /* FailedAtUtc at or after */
+    @ToUtc DATETIME2(7) = NULL, /* FailedAtUtc before */
+    @Search NVARCHAR(4000) = NULL, /* a substring of id, type, tags, error or payload; no wildcards */
+    @Limit INT = 100, /* 1-1000 */
+    @BeforeFailedAtUtc DATETIME2(7) = NULL, /* FailedAtUtc and JobId of the last row of the page before */
+    @BeforeJobId NVARCHAR(4000) = NULL
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET ROWCOUNT 0;
+    /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    IF @Queue IS NOT NULL AND chokaq.fn_IsName(@Queue, 255) = 0
+        THROW 59001, N'@Queue must be NULL or 1 to 255 characters without white space at either end.', 1;
+
+    IF @Type IS NOT NULL AND chokaq.fn_IsName(@Type, 255) = 0
+        THROW 59001, N'@Type must be NULL or 1 to 255 characters without white space at either end.', 1;
+
+    IF @FailureReason NOT BETWEEN 0 AND 11
+        THROW 59001, N'@FailureReason must be NULL or 0 to 11 (see chokaq.FailureReasons).', 1;
+
+    IF DATALENGTH(@Search) = 0
+        THROW 59001, N'@Search must be NULL or at least 1 character.', 1;
+
+    IF @Limit IS NULL OR @Limit NOT BETWEEN 1 AND 1000
+        THROW 59001, N'@Limit must be 1 to 1000.', 1;
+
+    IF @BeforeJobId IS NOT NULL AND @BeforeFailedAtUtc IS NULL
+        THROW 59001, N'@BeforeFailedAtUtc must be given with @BeforeJobId.', 1;
+
+    /* Locals of the columns' types: a wider parameter on the other side of = would keep the indexes from being sought. */
+    DECLARE
+        @BeforeId NVARCHAR(50) = COALESCE(@BeforeJobId, N''),
+        @QueueName NVARCHAR(255) = @Queue,
+        @Reason TINYINT = @FailureReason,
+        @TypeName NVARCHAR(255) = @Type;
+
+    SELECT TOP (@Limit)
+        d.Id AS JobId,
+        d.Queue,
+        d.Type,
+        d.Tags,
+        d.IdempotencyKey,
+        d.Priority,
+        d.AttemptCount,
+        d.WorkerId,
+        d.FailureReason,
+        r.Name AS FailureReasonName,
+        d.FailedAtUtc,
+        d.ScheduledAtUtc,
+        d.StartedAtUtc,
+        d.HeartbeatUtc,
+        d.CreatedAtUtc,
+        d.CreatedBy,
+        d.LastUpdatedUtc,
+        d.LastModifiedBy,
+        d.ResurrectCount,
+        d.Revision,
+        LEFT(d.Payload, 200) AS PayloadPreview,
+        LEFT(d.ErrorDetails, 200) AS ErrorPreview,
+        CONVERT(INT, LEN(d.Payload + N'x') - 1) AS PayloadLength
+    FROM chokaq.JobsDLQ AS d WITH (READPAST, READCOMMITTEDLOCK)
+    LEFT JOIN chokaq.FailureReasons AS r ON r.FailureReason = d.FailureReason
+    WHERE (@QueueName IS NULL OR d.Queue = @QueueName)
+        AND (@TypeName IS NULL OR d.Type = @TypeName)
+        AND (@Reason IS NULL OR d.FailureReason = @Reason)
+        AND (@FromUtc IS NULL OR d.FailedAtUtc >= @FromUtc)
+        AND (@ToUtc IS NULL OR d.FailedAtUtc < @ToUtc)
+        AND (
+            @BeforeFailedAtUtc IS NULL
+            OR d.FailedAtUtc < @BeforeFailedAtUtc
+            OR (d.FailedAtUtc = @BeforeFailedAtUtc AND d.Id < @BeforeId)
+        )
+        AND (
+            @Search IS NULL
+            OR CHARINDEX(@Search COLLATE Latin1_General_BIN2, d.Id) > 0
+            OR CHARINDEX(@Search COLLATE Latin1_General_BIN2, d.Type) > 0
+            OR CHARINDEX(@Search COLLATE Latin1_General_BIN2, d.Tags) > 0
+            OR CHARINDEX(@Search COLLATE Latin1_General_BIN2, d.ErrorDetails) > 0
+            OR CHARINDEX(@Search COLLATE Latin1_General_BIN2, d.Payload) > 0
+        )
+    ORDER BY d.FailedAtUtc DESC, d.Id DESC
+    /* A plan for the filters that are given: each has its own index. */
+    OPTION (RECOMPILE);
+END;

@@ -1,0 +1,72 @@
+/*
+chokaq.usp_ArchiveZombies: move running jobs whose heartbeat ran out to the DLQ, as Zombie
+
+Twin         postgres/archive_zombies.sql
+Result       one row: MovedCount, BatchCount, SkippedCount (not taken in three passes: held by others, or an id
+             that is in the DLQ or the Archive already)
+Errors       59001, 59010
+Transaction  looping: each batch of usp_ArchiveZombiesBatch is a transaction of its own
+Locks        JobsHot, JobsDLQ, counters
+Granted to   chokaq_worker
+Example      EXECUTE chokaq.usp_ArchiveZombies;
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_ArchiveZombies
+    @TimeoutSeconds INT = NULL, /* NULL: as each queue says */
+    @BatchSize INT = 1000 /* 1-4000 */
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
+
+    IF @@TRANCOUNT > 0
+        THROW 59010, N'chokaq.usp_ArchiveZombies commits batch by batch and cannot run inside a transaction.', 1;
+
+    DECLARE
+        @AfterJobId NVARCHAR(50),
+        @AfterQueue NVARCHAR(255),
+        @BatchCount INT = 0,
+        @HasMore BIT,
+        @Pass INT = 1,
+        @SkippedCount INT = 0,
+        @MovedCount BIGINT = 0;
+
+    DECLARE @Batch TABLE (
+        MovedCount INT NOT NULL,
+        SkippedCount INT NOT NULL,
+        HasMore BIT NOT NULL,
+        LastQueue NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
+        LastJobId NVARCHAR(50) COLLATE Latin1_General_BIN2 NULL
+    );
+
+    WHILE @Pass = 1 OR (@Pass <= 3 AND @SkippedCount > 0)
+    BEGIN
+        SELECT @Pass = @Pass + 1, @SkippedCount = 0, @HasMore = 1, @AfterQueue = NULL, @AfterJobId = NULL;
+
+        WHILE @HasMore = 1
+        BEGIN
+            DELETE FROM @Batch;
+
+            /* The statement is the batch's transaction: the partner joins it, and it commits when the statement ends. */
+            INSERT INTO @Batch (MovedCount, SkippedCount, HasMore, LastQueue, LastJobId)
+            EXECUTE chokaq.usp_ArchiveZombiesBatch
+                @TimeoutSeconds = @TimeoutSeconds,
+                @BatchSize = @BatchSize,
+                @AfterQueue = @AfterQueue,
+                @AfterJobId = @AfterJobId;
+
+            SELECT
+                @MovedCount = @MovedCount + b.MovedCount,
+                @SkippedCount = @SkippedCount + b.SkippedCount,
+                @BatchCount = @BatchCount + CASE WHEN b.MovedCount > 0 THEN 1 ELSE 0 END,
+                @HasMore = b.HasMore,
+                @AfterQueue = b.LastQueue,
+                @AfterJobId = b.LastJobId
+            FROM @Batch AS b;
+
+            EXECUTE chokaq.usp_FoldSometimes;
+        END;
+    END;
+
+    SELECT @MovedCount AS MovedCount, @BatchCount AS BatchCount, @SkippedCount AS SkippedCount;
+END;

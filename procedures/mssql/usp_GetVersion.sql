@@ -1,0 +1,16 @@
+/*
+chokaq.usp_GetVersion: which kit and which contract this database speaks
+
+Twin         postgres/get_version.sql
+Result       one row: KitVersion, ContractVersion, Dialect
+Transaction  reading
+Granted to   chokaq_reader
+Example      EXECUTE chokaq.usp_GetVersion;
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_GetVersion
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+
+    SELECT N'0.1.0' AS KitVersion, 1 AS ContractVersion, N'mssql' AS Dialect;
+END;

@@ -1,0 +1,146 @@
+/*
+chokaq.usp_PurgeDLQJobs: delete up to 4000 jobs of the DLQ for good, in one transaction
+
+Twin         postgres/purge_dlq_jobs.sql
+Result       one row per id, in order: JobId, Outcome
+Outcomes     purged | not_found
+Errors       59001
+Transaction  joining
+Locks        JobsDLQ in key order (waits for rows that others hold), counters, history
+Granted to   chokaq_admin
+Example      EXECUTE chokaq.usp_PurgeDLQJobs @JobIds = N'["a1", "a2"]', @PurgedBy = N'ann';
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_PurgeDLQJobs
+    @JobIds NVARCHAR(MAX), /* JSON array, at most 4000 */
+    @PurgedBy NVARCHAR(4000)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
+
+    EXECUTE chokaq.usp_CheckJobIds @JobIds = @JobIds, @Max = 4000;
+
+    IF chokaq.fn_IsName(@PurgedBy, 100) = 0
+        THROW 59001, N'@PurgedBy must be 1 to 100 characters without white space at either end.', 1;
+
+    DECLARE
+        @Actor NVARCHAR(100) = @PurgedBy,
+        @BatchId UNIQUEIDENTIFIER = NEWID(),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+
+    DECLARE @Asked TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Ordinal INT NOT NULL
+    );
+    DECLARE @Found TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+    );
+    DECLARE @Gone TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Type NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Tags NVARCHAR(1000) COLLATE Latin1_General_BIN2 NULL,
+        IdempotencyKey NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
+        Priority INT NOT NULL,
+        AttemptCount INT NOT NULL,
+        FailureReason TINYINT NOT NULL,
+        ErrorDetails NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        FailedAtUtc DATETIME2(7) NOT NULL
+    );
+
+    INSERT INTO @Asked (Id, Ordinal)
+    SELECT t.Value, t.Ordinal FROM chokaq.fn_JsonTexts(@JobIds) AS t;
+
+    BEGIN TRY
+        IF @OwnsTransaction = 1
+            BEGIN TRANSACTION;
+
+        /* Locked in key order, the order of @Asked: two operators with the same ids wait in one direction only. */
+        INSERT INTO @Found (Id)
+        SELECT d.Id
+        FROM @Asked AS i
+        INNER JOIN chokaq.JobsDLQ AS d WITH (UPDLOCK, ROWLOCK) ON d.Id = i.Id
+        ORDER BY i.Id
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+
+        DELETE FROM chokaq.JobsDLQ
+        OUTPUT
+            deleted.Id,
+            deleted.Queue,
+            deleted.Type,
+            deleted.Tags,
+            deleted.IdempotencyKey,
+            deleted.Priority,
+            deleted.AttemptCount,
+            deleted.FailureReason,
+            deleted.ErrorDetails,
+            deleted.FailedAtUtc
+        INTO @Gone (
+            Id,
+            Queue,
+            Type,
+            Tags,
+            IdempotencyKey,
+            Priority,
+            AttemptCount,
+            FailureReason,
+            ErrorDetails,
+            FailedAtUtc
+        )
+        WHERE Id IN (SELECT f.Id FROM @Found AS f);
+
+        INSERT INTO chokaq.CounterDeltas (Queue, Purged)
+        SELECT g.Queue, COUNT(*) FROM @Gone AS g GROUP BY g.Queue;
+
+        /* No payload: what was purged is gone. */
+        INSERT INTO chokaq.OperatorHistory (
+            Action,
+            JobId,
+            Queue,
+            Type,
+            Actor,
+            BatchId,
+            FailureReason,
+            ErrorDetails,
+            AttemptCount,
+            FailedAtUtc,
+            OldTags,
+            OldPriority,
+            OldIdempotencyKey
+        )
+        SELECT
+            N'purged',
+            g.Id,
+            g.Queue,
+            g.Type,
+            @Actor,
+            @BatchId,
+            g.FailureReason,
+            g.ErrorDetails,
+            g.AttemptCount,
+            g.FailedAtUtc,
+            g.Tags,
+            g.Priority,
+            g.IdempotencyKey
+        FROM @Gone AS g
+        ORDER BY g.Id;
+
+        IF @OwnsTransaction = 1
+            COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* A joined transaction is the caller's to end; it is already doomed, so only report. */
+        IF @OwnsTransaction = 1 AND XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+
+        THROW;
+    END CATCH;
+
+    EXECUTE chokaq.usp_FoldSometimes;
+
+    SELECT i.Id AS JobId, CASE WHEN g.Id IS NULL THEN 'not_found' ELSE 'purged' END AS Outcome
+    FROM @Asked AS i
+    LEFT JOIN @Gone AS g ON g.Id = i.Id
+    ORDER BY i.Ordinal;
+END;

@@ -1,0 +1,44 @@
+# ChokaQ SQL. `make` prints what there is.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export CARGO_TARGET_DIR := $(CURDIR)/target
+
+VENV := target/venv
+MAXDOP := $(VENV)/bin/maxdop
+TSQL := procedures/mssql migrations/mssql
+
+.PHONY: help setup setup-postgres demo test lint format bench peers migration
+
+help: ## print this
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: setup-postgres $(MAXDOP) ## install what is missing: PostgreSQL's server binaries (Debian), maxdop (PyPI)
+
+setup-postgres:
+	@scripts/setup-postgres
+
+$(MAXDOP): scripts/requirements.txt
+	@scripts/setup-python $(VENV)
+
+demo: setup-postgres ## the story of one dead letter, on a PostgreSQL of its own
+	cargo run --quiet --package chokaq -- demo
+
+test: setup-postgres ## every test, on every engine that is here; says how many cases ran on which
+	scripts/test
+
+lint: $(MAXDOP) ## rustfmt, clippy, and maxdop for SQL Server 2017 and 2022
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	$(MAXDOP) --check --parser-version 2017 $(TSQL)
+	$(MAXDOP) --check --parser-version 2022 $(TSQL)
+
+format: $(MAXDOP) ## format Rust and T-SQL in place
+	cargo fmt --all
+	$(MAXDOP) --write --parser-version 2017 $(TSQL)
+
+bench: setup-postgres ## criterion: the fetch and the purge
+	cargo bench --package chokaq-bench
+
+migration: ## NAME=usp_X: copy a changed procedure, both twins, to the next free number
+	@scripts/migration "$(NAME)"

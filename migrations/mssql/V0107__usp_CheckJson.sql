@@ -10,7 +10,7 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
 
-    DECLARE @Count INT, @Message NVARCHAR(2048) = N'it is not one JSON value.';
+    DECLARE @Count INT, @Message NVARCHAR(2048) = N'it is not one well-formed JSON value.';
 
     IF @Value IS NULL
         RETURN;

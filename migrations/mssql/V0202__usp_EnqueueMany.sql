@@ -4,7 +4,7 @@ chokaq.usp_EnqueueMany: put up to 10,000 jobs into their queues, as if by one us
 Twin         postgres/enqueue_many.sql
 Result       one row each, in order: Ordinal (from 1), Outcome, JobId
 Outcomes     enqueued | duplicate_key (JobId is the live job's) | duplicate_id
-Errors       59001, naming the element and the field
+Errors       59001, naming the element and the field; 59004
 Transaction  joining
 Locks        Queues (new ones only), JobsHot, counters
 Granted to   chokaq_worker
@@ -18,7 +18,12 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
 
-    IF @Jobs IS NULL OR ISJSON(@Jobs) = 0 OR chokaq.fn_IsJsonArray(@Jobs) = 0
+    IF @Jobs IS NULL
+        THROW 59001, N'@Jobs must be a JSON array of objects.', 1;
+
+    EXECUTE chokaq.usp_CheckJson @Value = @Jobs, @Parameter = N'@Jobs';
+
+    IF chokaq.fn_IsJsonArray(@Jobs) = 0
         THROW 59001, N'@Jobs must be a JSON array of objects.', 1;
 
     IF (SELECT COUNT(*) FROM OPENJSON(@Jobs) AS j) > 10000

@@ -4,7 +4,7 @@ chokaq.usp_ResurrectJobs: put up to 4000 jobs of the DLQ back into their queues 
 Twin         postgres/resurrect_jobs.sql
 Result       one row per id, in order: JobId, Outcome
 Outcomes     resurrected | not_found | id_conflict (the id is in Hot as well: only the owner's own writes can do that)
-Errors       59001
+Errors       59001, 59004
 Transaction  joining
 Locks        JobsDLQ in key order (waits for rows that others hold), JobsHot, counters, history
 Granted to   chokaq_operator

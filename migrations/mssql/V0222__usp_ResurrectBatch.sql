@@ -3,7 +3,7 @@ chokaq.usp_ResurrectBatch: put any number of jobs of the DLQ back into their que
 
 Twin         postgres/resurrect_batch.sql
 Result       one row: RequestedCount (each id once), ResurrectedCount, NotFoundCount, ConflictCount, BatchCount
-Errors       59001, 59010
+Errors       59001, 59004, 59010
 Transaction  looping: each batch of usp_ResurrectJobs is a transaction of its own
 Locks        JobsDLQ, JobsHot, counters, history
 Granted to   chokaq_operator

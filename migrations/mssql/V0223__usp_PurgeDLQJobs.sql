@@ -4,7 +4,7 @@ chokaq.usp_PurgeDLQJobs: delete up to 4000 jobs of the DLQ for good, in one tran
 Twin         postgres/purge_dlq_jobs.sql
 Result       one row per id, in order: JobId, Outcome
 Outcomes     purged | not_found
-Errors       59001
+Errors       59001, 59004
 Transaction  joining
 Locks        JobsDLQ in key order (waits for rows that others hold), counters, history
 Granted to   chokaq_admin

@@ -2,7 +2,7 @@
 chokaq.usp_CheckJobIds: refuse a set of job ids that is no JSON array of at most @Max ids
 
 Twin         postgres/checked_ids.sql
-Errors       59001
+Errors       59001, 59004
 Transaction  joining; returns no rows
 */
 CREATE OR ALTER PROCEDURE chokaq.usp_CheckJobIds
@@ -14,7 +14,12 @@ BEGIN
 
     DECLARE @Message NVARCHAR(2048);
 
-    IF @JobIds IS NULL OR ISJSON(@JobIds) = 0 OR chokaq.fn_IsJsonArray(@JobIds) = 0
+    IF @JobIds IS NULL
+        THROW 59001, N'@JobIds must be a JSON array of job ids.', 1;
+
+    EXECUTE chokaq.usp_CheckJson @Value = @JobIds, @Parameter = N'@JobIds';
+
+    IF chokaq.fn_IsJsonArray(@JobIds) = 0
         THROW 59001, N'@JobIds must be a JSON array of job ids.', 1;
 
     IF EXISTS (SELECT 1 FROM OPENJSON(@JobIds) AS j WHERE j.[type] <> 1)

@@ -2,7 +2,7 @@
 chokaq.usp_CheckQueues: refuse a set of queue names that is neither NULL nor a JSON array of names
 
 Twin         none: part of fetch_next_batch
-Errors       59001
+Errors       59001, 59004
 Transaction  joining; returns no rows
 */
 CREATE OR ALTER PROCEDURE chokaq.usp_CheckQueues @Queues NVARCHAR(MAX)
@@ -13,7 +13,9 @@ BEGIN
     IF @Queues IS NULL
         RETURN;
 
-    IF ISJSON(@Queues) = 0 OR chokaq.fn_IsJsonArray(@Queues) = 0
+    EXECUTE chokaq.usp_CheckJson @Value = @Queues, @Parameter = N'@Queues';
+
+    IF chokaq.fn_IsJsonArray(@Queues) = 0
         THROW 59001, N'@Queues must be NULL or a JSON array of names.', 1;
 
     IF EXISTS (SELECT 1 FROM OPENJSON(@Queues) AS j WHERE j.[type] <> 1)

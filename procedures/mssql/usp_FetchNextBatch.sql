@@ -3,7 +3,7 @@ chokaq.usp_FetchNextBatch: claim up to @BatchSize due jobs for a worker
 
 Twin         postgres/fetch_next_batch.sql
 Result       the claimed jobs in claim order: Priority DESC, due time, arrival
-Errors       59001
+Errors       59001, 59004
 Transaction  joining; a queue with MaxWorkers is held for the rest of it
 Locks        QueueClaims (capped queues only), JobsHot: the rows it takes, no others; what rivals hold is skipped
 Granted to   chokaq_worker

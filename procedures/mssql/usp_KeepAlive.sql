@@ -4,7 +4,7 @@ chokaq.usp_KeepAlive: renew the heartbeat of the jobs that a worker holds
 Twin         postgres/keep_alive.sql
 Result       one row per id, in order: JobId, Outcome
 Outcomes     alive | lost (no longer this worker's: stop working on it)
-Errors       59001
+Errors       59001, 59004
 Transaction  joining
 Locks        JobsHot, in key order
 Granted to   chokaq_worker

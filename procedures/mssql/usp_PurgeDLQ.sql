@@ -3,7 +3,7 @@ chokaq.usp_PurgeDLQ: delete any number of jobs of the DLQ for good, batch by bat
 
 Twin         postgres/purge_dlq.sql
 Result       one row: RequestedCount (each id once), PurgedCount, NotFoundCount, BatchCount
-Errors       59001, 59010
+Errors       59001, 59004, 59010
 Transaction  looping: each batch of usp_PurgeDLQJobs is a transaction of its own
 Locks        JobsDLQ, counters, history
 Granted to   chokaq_admin

@@ -1,0 +1,39 @@
+//! A question before what cannot be undone.
+
+use std::io::{self, IsTerminal};
+
+use clap::Args;
+use dialoguer::Confirm;
+
+use super::failure::Failure;
+
+/// `1 job`, `2 jobs`.
+pub fn jobs(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "job" } else { "jobs" })
+}
+
+/// How the user agrees.
+#[derive(Debug, Args)]
+pub struct Consent {
+    /// Do it without asking
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+}
+
+impl Consent {
+    /// Whether to go on: `--yes`, or the answer given on a terminal. Without either it is an error.
+    pub fn ask(&self, question: &str) -> Result<bool, Failure> {
+        if self.yes {
+            return Ok(true);
+        }
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            return Err(Failure::new(format_args!("not done without your consent: {question}"))
+                .hint("there is no terminal to ask on; say --yes"));
+        }
+        Confirm::new()
+            .with_prompt(question)
+            .default(false)
+            .interact()
+            .map_err(|dialoguer::Error::IO(error)| Failure::from(error))
+    }
+}

@@ -1,0 +1,77 @@
+//! What every command works with: the database that was named, and the way to show data.
+
+use std::env;
+use std::time::Duration;
+
+use chokaq::Client;
+use serde::Serialize;
+
+use super::Answer;
+use super::failure::{Failure, warn};
+use super::output::Output;
+
+/// Where the URL comes from, after the flag.
+const URL_VARIABLES: [&str; 2] = ["CHOKAQ_DATABASE_URL", "DATABASE_URL"];
+
+/// The settings of one run of the program.
+#[derive(Debug)]
+pub struct Session {
+    /// How data is shown.
+    pub output: Output,
+    url: Option<String>,
+    timeout: Option<Duration>,
+}
+
+impl Session {
+    /// Takes the URL from the flag or the environment; a variable that is empty counts as not set.
+    pub fn new(url: Option<String>, timeout: Option<Duration>, output: Output) -> Self {
+        let from_environment =
+            || URL_VARIABLES.iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
+        Self { output, url: url.or_else(from_environment), timeout }
+    }
+
+    /// Whether the user named a database.
+    pub fn names_a_database(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Connects to the named database and checks that this program knows its procedures.
+    pub async fn client(&self) -> Result<Client, Failure> {
+        let client = self.bare_client().await?;
+        client.check_version().await?;
+        Ok(client)
+    }
+
+    /// Connects to the named database, whatever is in it.
+    pub async fn bare_client(&self) -> Result<Client, Failure> {
+        let url = self.url.as_deref().ok_or_else(|| {
+            Failure::new("no database is named")
+                .hint("say --database-url URL or set CHOKAQ_DATABASE_URL; `chokaq dev` starts one on this machine")
+        })?;
+        self.connect(url).await
+    }
+
+    /// Connects to a database with the time limit that the user set.
+    pub async fn connect(&self, url: &str) -> Result<Client, Failure> {
+        let client = Client::connect(url).await?;
+        Ok(match self.timeout {
+            Some(limit) => client.with_timeout(Some(limit)),
+            None => client,
+        })
+    }
+
+    /// Shows the job that was asked for; a miss is told on standard error.
+    pub fn show<T: Serialize>(&self, job: Option<T>, job_id: &str) -> Result<Answer, Failure> {
+        let Some(job) = job else {
+            warn(format_args!("not_found: {job_id}"));
+            return Ok(Answer::No);
+        };
+        self.output.record(&job)?;
+        Ok(Answer::Yes)
+    }
+
+    /// The client for looping procedures, which take as long as they need unless the user said otherwise.
+    pub fn patient(&self, client: &Client) -> Client {
+        client.with_timeout(self.timeout)
+    }
+}

@@ -1,0 +1,154 @@
+//! What to connect to: a URL or an ADO string, read once, with TLS on unless it says otherwise.
+
+mod mssql;
+mod postgres;
+
+use std::fmt;
+use std::str::FromStr;
+
+use url::Url;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::value::pascal_case;
+
+/// The SQL that a database speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Dialect {
+    /// T-SQL: SQL Server, Azure SQL, Babelfish.
+    Mssql,
+    /// PL/pgSQL: PostgreSQL.
+    Postgres,
+}
+
+impl Dialect {
+    /// What a procedure is called in this dialect: `move_to_dlq` is `chokaq.usp_MoveToDLQ`, or `chokaq.move_to_dlq`.
+    pub fn object_name(self, procedure: &str) -> String {
+        match self {
+            Self::Mssql => format!("chokaq.usp_{}", pascal_case(procedure)),
+            Self::Postgres => format!("chokaq.{procedure}"),
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Mssql => "mssql",
+            Self::Postgres => "postgres",
+        })
+    }
+}
+
+/// Where and how to connect. Its password is never shown.
+///
+/// | text | means |
+/// |---|---|
+/// | `postgres://user:password@host:5432/database` | PostgreSQL; `host` may be the percent-encoded folder of a socket |
+/// | `mssql://user:password@host:1433/database` | a TDS server; `sqlserver://` too |
+/// | `Server=host,1433;Database=shop;User ID=app;Password=…` | the same as an ADO string |
+///
+/// **TLS.** The server's certificate must be trusted by the system and name the host, unless the URL says otherwise:
+///
+/// - `postgres`: `sslmode=disable|prefer|require|verify-full`. Without it `verify-full`, and `prefer` on a loopback
+///   address or a socket. `require` checks the certificate as `verify-full` does (libpq does not); `prefer` takes TLS
+///   when the server offers it and checks nothing. `sslrootcert=FILE` (PEM) trusts those certificates too.
+/// - `mssql`: `encrypt=true|strict|login|false`, `true` without it. `login` encrypts the login alone, as `Encrypt=false`
+///   does in an ADO string; `false` nothing at all, `Encrypt=DANGER_PLAINTEXT` there.
+///   `trust_server_certificate_ca=FILE` trusts that certificate too.
+/// - Both: `trust_server_certificate=true` encrypts and checks nothing, for a server with a test certificate.
+///
+/// Other parameters: `postgres` takes those of libpq that `tokio-postgres` knows; `mssql` takes `application_name` and
+/// `instance`. One that is not known is an error that names it.
+#[derive(Clone)]
+pub struct Config {
+    pub(crate) target: Target,
+    shown: String,
+}
+
+/// The engine's own configuration.
+#[derive(Clone)]
+pub(crate) enum Target {
+    Mssql(Box<tiberius::Config>),
+    Postgres(Box<postgres::PostgresTarget>),
+}
+
+pub(crate) use postgres::{Certificate, PostgresTarget};
+
+impl Config {
+    /// The SQL that this database speaks.
+    pub fn dialect(&self) -> Dialect {
+        match self.target {
+            Target::Mssql(_) => Dialect::Mssql,
+            Target::Postgres(_) => Dialect::Postgres,
+        }
+    }
+}
+
+impl FromStr for Config {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let Some((scheme, _)) = text.split_once("://") else {
+            let config = mssql::from_ado(text)?;
+            let shown = format!("mssql://{}", config.get_addr());
+            return Ok(Self { target: Target::Mssql(Box::new(config)), shown });
+        };
+        // The parser's own error is kept, the text is not: it holds a password.
+        let url = Url::parse(text).map_err(|error| {
+            invalid("the database URL cannot be read; characters such as @ : / # in a password must be percent-encoded")
+                .with_source(error)
+        })?;
+        let target = match scheme {
+            "postgres" | "postgresql" => Target::Postgres(Box::new(postgres::from_url(&url)?)),
+            "mssql" | "sqlserver" => Target::Mssql(Box::new(mssql::from_url(&url)?)),
+            other => {
+                return Err(invalid(format!(
+                    "a database URL starts with postgres:// or mssql://, not with {other}://"
+                )));
+            }
+        };
+        Ok(Self { target, shown: without_secrets(url) })
+    }
+}
+
+/// The URL without its password and its parameters, one of which may be a password.
+fn without_secrets(mut url: Url) -> String {
+    // Refused only for URLs that cannot have a password.
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.shown)
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Config").field(&self.shown).finish()
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Configuration, message)
+}
+
+fn decode(text: &str, what: &str) -> Result<String> {
+    percent_encoding::percent_decode_str(text)
+        .decode_utf8()
+        .map(Into::into)
+        .map_err(|error| invalid(format!("the {what} in the database URL is not UTF-8")).with_source(error))
+}
+
+fn parse_flag(name: &str, value: &str) -> Result<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Ok(true),
+        "false" | "no" | "0" => Ok(false),
+        _ => Err(invalid(format!("the URL parameter {name} must be true or false, not {value:?}"))),
+    }
+}

@@ -1,0 +1,136 @@
+//! Deployment to SQL Server: refinery over this crate's own connection, which reads every answer to its end. An error
+//! late in a migration would be lost otherwise, and the migration recorded as applied.
+
+use refinery_core::traits::r#async::{AsyncQuery, AsyncTransaction};
+use refinery_core::{AsyncMigrate, Runner};
+
+use super::babelfish::CreateOrAlter;
+use super::{Migration, from_refinery, migrate, recorded};
+use crate::error::{Error, Result};
+use crate::mssql::{MssqlClient, batch, connect, from_call, is_babelfish};
+
+mod embedded {
+    refinery::embed_migrations!("../migrations/mssql");
+}
+
+const HISTORY: &str = "dbo.chokaq_schema_history";
+
+pub(super) fn runner() -> Runner {
+    let mut runner = embedded::migrations::runner();
+    runner.set_migration_table_name(HISTORY);
+    runner
+}
+
+pub(super) async fn up(target: &tiberius::Config) -> Result<Vec<Migration>> {
+    let mut database = Database::open(target).await?;
+    batch(
+        &mut database.client,
+        "DECLARE @Result int;
+        EXECUTE @Result = sp_getapplock
+            @Resource = N'chokaq_schema_history', @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = -1;
+        IF @Result < 0 THROW 59090, N'The lock of the deployment cannot be taken.', 1;",
+    )
+    .await?;
+    let outcome = migrate(&runner(), &mut database).await;
+    let unlock = "EXECUTE sp_releaseapplock @Resource = N'chokaq_schema_history', @LockOwner = 'Session';";
+    // Should this fail, the end of the session frees it.
+    let _ = batch(&mut database.client, unlock).await;
+    outcome
+}
+
+pub(super) async fn applied(target: &tiberius::Config) -> Result<Vec<refinery_core::Migration>> {
+    let mut database = Database::open(target).await?;
+    if !database.object_exists(HISTORY).await? {
+        return Ok(Vec::new());
+    }
+    runner().get_applied_migrations_async(&mut database).await.map_err(from_refinery)
+}
+
+/// A connection as refinery wants it.
+struct Database {
+    client: MssqlClient,
+    is_babelfish: bool,
+}
+
+impl Database {
+    async fn open(target: &tiberius::Config) -> Result<Self> {
+        let mut client = connect(target).await?;
+        batch(&mut client, "SET XACT_ABORT ON;").await?;
+        let is_babelfish = is_babelfish(&mut client).await?;
+        Ok(Self { client, is_babelfish })
+    }
+
+    async fn apply<'a>(&mut self, queries: impl Iterator<Item = &'a str> + Send) -> Result<usize> {
+        let mut count = 0;
+        for query in queries {
+            match CreateOrAlter::read(query)? {
+                Some(statement) if self.is_babelfish => self.create_or_alter(&statement).await?,
+                _ => batch(&mut self.client, query).await?,
+            }
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    async fn create_or_alter(&mut self, statement: &CreateOrAlter<'_>) -> Result<()> {
+        let exists = self.object_exists(&statement.name).await?;
+        for sql in statement.batches(exists) {
+            batch(&mut self.client, &sql).await?;
+        }
+        Ok(())
+    }
+
+    async fn object_exists(&mut self, name: &str) -> Result<bool> {
+        let stream = self.client.simple_query(format!("SELECT OBJECT_ID(N'{name}');")).await.map_err(from_call)?;
+        let row = stream.into_row().await.map_err(from_call)?;
+        let id: Option<i32> = row.map_or(Ok(None), |row| row.try_get(0)).map_err(from_call)?;
+        Ok(id.is_some())
+    }
+}
+
+impl AsyncTransaction for Database {
+    type Error = Error;
+
+    async fn execute<'a, T: Iterator<Item = &'a str> + Send + 'a>(&'a mut self, queries: T) -> Result<usize> {
+        batch(&mut self.client, "BEGIN TRANSACTION;").await?;
+        match self.apply(queries).await {
+            Ok(count) => {
+                batch(&mut self.client, "COMMIT TRANSACTION;").await?;
+                Ok(count)
+            }
+            Err(error) => {
+                // The error that stopped the migration is the one to tell.
+                let _ = batch(&mut self.client, "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;").await;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl AsyncQuery<Vec<refinery_core::Migration>> for Database {
+    async fn query(&mut self, query: &str) -> Result<Vec<refinery_core::Migration>> {
+        let stream = self.client.simple_query(query).await.map_err(from_call)?;
+        let rows = stream.into_first_result().await.map_err(from_call)?;
+        rows.iter().map(read_migration).collect()
+    }
+}
+
+fn read_migration(row: &tiberius::Row) -> Result<refinery_core::Migration> {
+    let text = |column: &str| Ok(row.try_get::<&str, _>(column).map_err(from_call)?.unwrap_or_default());
+    let version = row.try_get("version").map_err(from_call)?.unwrap_or_default();
+    recorded(version, text("name")?, text("applied_on")?, text("checksum")?)
+}
+
+impl AsyncMigrate for Database {
+    fn assert_migrations_table_query(table: &str) -> String {
+        format!(
+            "IF OBJECT_ID(N'{table}', N'U') IS NULL
+            CREATE TABLE {table} (
+                version int NOT NULL PRIMARY KEY,
+                name nvarchar(255) NOT NULL,
+                applied_on nvarchar(255) NOT NULL,
+                checksum nvarchar(255) NOT NULL
+            );"
+        )
+    }
+}

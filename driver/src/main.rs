@@ -1,0 +1,28 @@
+//! The command line of ChokaQ SQL. Each verb is one procedure; what a verb does, the procedure does.
+//!
+//! Standard output carries data, standard error the rest. The exit code is 0 when the thing is done, 1 when the
+//! procedure ran but its answer is no (`not_found`, `changed`, nothing to fetch), 2 when there was an error.
+
+mod cli;
+mod demo;
+#[cfg_attr(unix, path = "local/mod.rs")]
+#[cfg_attr(not(unix), path = "local/elsewhere.rs")]
+mod local;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Answer, Cli, Failure};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match Cli::parse().run().await {
+        Ok(Answer::Yes) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(failure) => {
+            failure.report();
+            ExitCode::from(2)
+        }
+    }
+}

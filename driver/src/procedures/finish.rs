@@ -1,0 +1,270 @@
+//! Ending an execution: success, another try, or the DLQ. Worker and attempt together are the fence that keeps an old
+//! execution from ending a newer one; a fenced call may be sent again after a lost connection.
+
+use time::OffsetDateTime;
+
+use crate::call::{Call, Connection, one, procedures};
+use crate::client::Client;
+use crate::error::Result;
+use crate::shape::{outcome, row};
+use crate::types::FailureReason;
+
+/// The arguments of [`Client::archive_succeeded`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ArchiveSucceeded<'a> {
+    /// The job.
+    pub job_id: &'a str,
+    /// Only when it is this worker's.
+    pub worker_id: Option<&'a str>,
+    /// Only when this attempt runs.
+    pub attempt: Option<i32>,
+    /// How long it ran, in milliseconds; negative and NaN are stored as NULL.
+    pub duration_ms: Option<f64>,
+}
+
+outcome! {
+    /// The outcome of [`Client::archive_succeeded`].
+    pub enum ArchiveSucceededOutcome {
+        /// It is in JobsArchive.
+        Archived = "archived",
+        /// It was there already.
+        AlreadyArchived = "already_archived",
+        /// It is nowhere, or in the DLQ.
+        NotFound = "not_found",
+        /// Another worker has it, or none.
+        NotOwner = "not_owner",
+        /// It is not in Processing.
+        NotProcessing = "not_processing",
+        /// A newer attempt runs.
+        StaleAttempt = "stale_attempt",
+    }
+}
+
+row! {
+    /// The answer of [`Client::archive_succeeded`].
+    pub struct ArchiveSucceededResult {
+        /// What became of it.
+        pub outcome: ArchiveSucceededOutcome = "Outcome",
+        /// The job.
+        pub job_id: String = "JobId",
+    }
+}
+
+/// The arguments of [`Client::reschedule_for_retry`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RescheduleForRetry<'a> {
+    /// The job.
+    pub job_id: &'a str,
+    /// Only when it is this worker's.
+    pub worker_id: Option<&'a str>,
+    /// Only when this attempt runs.
+    pub attempt: Option<i32>,
+    /// Seconds from the server's now; 0 without it.
+    pub delay_seconds: Option<i32>,
+    /// What went wrong. PostgreSQL and Babelfish cannot store U+0000: there it is recorded as U+FFFD.
+    pub error_details: Option<&'a str>,
+}
+
+outcome! {
+    /// The outcome of [`Client::reschedule_for_retry`].
+    pub enum RescheduleForRetryOutcome {
+        /// It is back in its queue, due at `scheduled_at`.
+        Rescheduled = "rescheduled",
+        /// It is not in JobsHot.
+        NotFound = "not_found",
+        /// Another worker has it, or none.
+        NotOwner = "not_owner",
+        /// It is not in Processing.
+        NotProcessing = "not_processing",
+        /// A newer attempt runs.
+        StaleAttempt = "stale_attempt",
+    }
+}
+
+row! {
+    /// The answer of [`Client::reschedule_for_retry`].
+    pub struct RescheduleForRetryResult {
+        /// What became of it.
+        pub outcome: RescheduleForRetryOutcome = "Outcome",
+        /// When it will be due.
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub scheduled_at: Option<OffsetDateTime> = "ScheduledAtUtc",
+    }
+}
+
+/// The arguments of [`Client::move_to_dlq`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MoveToDlq<'a> {
+    /// The job.
+    pub job_id: &'a str,
+    /// Why it failed for good.
+    pub failure_reason: FailureReason,
+    /// What went wrong. PostgreSQL and Babelfish cannot store U+0000: there it is recorded as U+FFFD.
+    pub error_details: Option<&'a str>,
+    /// Only when it is this worker's.
+    pub worker_id: Option<&'a str>,
+    /// Only when this attempt runs.
+    pub attempt: Option<i32>,
+    /// Who moves it, when it is not its worker.
+    pub moved_by: Option<&'a str>,
+}
+
+impl<'a> MoveToDlq<'a> {
+    /// A move of `job_id` for `failure_reason`, everything else left to the procedure.
+    pub fn new(job_id: &'a str, failure_reason: FailureReason) -> Self {
+        Self { job_id, failure_reason, error_details: None, worker_id: None, attempt: None, moved_by: None }
+    }
+}
+
+outcome! {
+    /// The outcome of [`Client::move_to_dlq`].
+    pub enum MoveToDlqOutcome {
+        /// It is in JobsDLQ.
+        Moved = "moved",
+        /// It was there already.
+        AlreadyMoved = "already_moved",
+        /// It is nowhere, or in the Archive.
+        NotFound = "not_found",
+        /// Another worker has it, or none.
+        NotOwner = "not_owner",
+        /// A newer attempt runs.
+        StaleAttempt = "stale_attempt",
+    }
+}
+
+row! {
+    /// The answer of [`Client::move_to_dlq`].
+    pub struct MoveToDlqResult {
+        /// What became of it.
+        pub outcome: MoveToDlqOutcome = "Outcome",
+        /// Its queue.
+        pub queue: Option<String> = "Queue",
+        /// Executions started.
+        pub attempt_count: Option<i32> = "AttemptCount",
+        /// When it was moved.
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub failed_at: Option<OffsetDateTime> = "FailedAtUtc",
+    }
+}
+
+/// The arguments of [`Client::fail_job`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FailJob<'a> {
+    /// The job.
+    pub job_id: &'a str,
+    /// The worker that ran it.
+    pub worker_id: &'a str,
+    /// The attempt that failed.
+    pub attempt: i32,
+    /// Why; FatalError, Rejected and Cancelled are never retried.
+    pub failure_reason: FailureReason,
+    /// What went wrong. PostgreSQL and Babelfish cannot store U+0000: there it is recorded as U+FFFD.
+    pub error_details: Option<&'a str>,
+    /// Seconds until the next try, instead of the queue's retry policy.
+    pub retry_after_seconds: Option<i32>,
+}
+
+outcome! {
+    /// The outcome of [`Client::fail_job`].
+    pub enum FailJobOutcome {
+        /// It will run again at `scheduled_at`.
+        Rescheduled = "rescheduled",
+        /// It is in JobsDLQ for `failure_reason`.
+        Moved = "moved",
+        /// It was there already.
+        AlreadyMoved = "already_moved",
+        /// It is nowhere, or in the Archive.
+        NotFound = "not_found",
+        /// Another worker has it, or none.
+        NotOwner = "not_owner",
+        /// It is not in Processing.
+        NotProcessing = "not_processing",
+        /// A newer attempt runs.
+        StaleAttempt = "stale_attempt",
+    }
+}
+
+row! {
+    /// The answer of [`Client::fail_job`].
+    pub struct FailJobResult {
+        /// What became of it.
+        pub outcome: FailJobOutcome = "Outcome",
+        /// When it will run again.
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub scheduled_at: Option<OffsetDateTime> = "ScheduledAtUtc",
+        /// The reason as recorded, which the retry policy may have changed.
+        pub failure_reason: Option<FailureReason> = "FailureReason",
+    }
+}
+
+impl<C: Connection> Client<C> {
+    /// Moves a job that succeeded to the Archive: `procedures/*/usp_ArchiveSucceeded.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn archive_succeeded(&self, done: &ArchiveSucceeded<'_>) -> Result<ArchiveSucceededResult> {
+        let call = Call::new(procedures::ARCHIVE_SUCCEEDED)
+            .text("job_id", done.job_id)
+            .text("worker_id", done.worker_id)
+            .int("attempt", done.attempt)
+            .float("duration_ms", done.duration_ms)
+            .repeatable(is_fenced(done.worker_id, done.attempt));
+        one(&self.connection, call).await
+    }
+
+    /// Puts a job that failed back into its queue for a later try: `procedures/*/usp_RescheduleForRetry.sql`.
+    ///
+    /// After a lost connection a repeated call may answer `not_owner` or `not_processing` for what the first one did.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn reschedule_for_retry(&self, retry: &RescheduleForRetry<'_>) -> Result<RescheduleForRetryResult> {
+        let call = Call::new(procedures::RESCHEDULE_FOR_RETRY)
+            .text("job_id", retry.job_id)
+            .text("worker_id", retry.worker_id)
+            .int("attempt", retry.attempt)
+            .int("delay_seconds", retry.delay_seconds)
+            .evidence("error_details", retry.error_details)
+            .repeatable(is_fenced(retry.worker_id, retry.attempt));
+        one(&self.connection, call).await
+    }
+
+    /// Moves a job that failed for good to the DLQ: `procedures/*/usp_MoveToDLQ.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn move_to_dlq(&self, failure: &MoveToDlq<'_>) -> Result<MoveToDlqResult> {
+        let call = Call::new(procedures::MOVE_TO_DLQ)
+            .text("job_id", failure.job_id)
+            .small("failure_reason", i16::from(failure.failure_reason))
+            .evidence("error_details", failure.error_details)
+            .text("worker_id", failure.worker_id)
+            .int("attempt", failure.attempt)
+            .text("moved_by", failure.moved_by)
+            .repeatable(is_fenced(failure.worker_id, failure.attempt));
+        one(&self.connection, call).await
+    }
+
+    /// Records a failure and lets the queue's retry policy decide what follows: `procedures/*/usp_FailJob.sql`.
+    ///
+    /// After a lost connection a repeated call may answer `not_owner` or `not_processing` for what the first one did.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn fail_job(&self, failure: &FailJob<'_>) -> Result<FailJobResult> {
+        let call = Call::new(procedures::FAIL_JOB)
+            .text("job_id", failure.job_id)
+            .text("worker_id", failure.worker_id)
+            .int("attempt", failure.attempt)
+            .small("failure_reason", i16::from(failure.failure_reason))
+            .required_evidence("error_details", failure.error_details)
+            .int("retry_after_seconds", failure.retry_after_seconds)
+            .repeatable(true);
+        one(&self.connection, call).await
+    }
+}
+
+/// A worker name alone is no fence: its own older attempt would end the newer one.
+fn is_fenced(worker_id: Option<&str>, attempt: Option<i32>) -> bool {
+    worker_id.is_some() && attempt.is_some()
+}

@@ -1,0 +1,152 @@
+//! Bringing jobs back from the DLQ.
+
+use crate::call::{Call, Connection, one, procedures, rows};
+use crate::client::Client;
+use crate::error::Result;
+use crate::shape::{outcome, row};
+
+/// The arguments of [`Client::resurrect`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Resurrect<'a> {
+    /// The job.
+    pub job_id: &'a str,
+    /// The operator, 1-100 characters.
+    pub resurrected_by: &'a str,
+    /// The repaired payload; kept without it.
+    pub new_payload: Option<&'a str>,
+    /// The new tags; kept without it.
+    pub new_tags: Option<&'a str>,
+    /// The new priority; 10 without it.
+    pub new_priority: Option<i32>,
+    /// Take a payload that is not JSON.
+    pub allow_invalid_json: bool,
+    /// Seconds from the server's now; 0 without it.
+    pub delay_seconds: Option<i32>,
+    /// Keep the idempotency key, which is cleared otherwise.
+    pub keep_idempotency_key: bool,
+    /// Only when the job is still as it was read.
+    pub expected_revision: Option<i64>,
+}
+
+impl<'a> Resurrect<'a> {
+    /// A resurrection of `job_id` as it is by `resurrected_by`.
+    pub fn new(job_id: &'a str, resurrected_by: &'a str) -> Self {
+        Self { job_id, resurrected_by, ..Self::default() }
+    }
+}
+
+outcome! {
+    /// The outcome of [`Client::resurrect`].
+    pub enum ResurrectOutcome {
+        /// It is in JobsHot again, Pending, as if new.
+        Resurrected = "resurrected",
+        /// It is not in the DLQ.
+        NotFound = "not_found",
+        /// Somebody changed it after it was read; it stays in the DLQ.
+        Changed = "changed",
+        /// A live job holds the key that was to be kept; it stays in the DLQ.
+        KeyConflict = "key_conflict",
+    }
+}
+
+row! {
+    /// The answer of [`Client::resurrect`].
+    pub struct ResurrectResult {
+        /// What became of it.
+        pub outcome: ResurrectOutcome = "Outcome",
+        /// Its queue.
+        pub queue: Option<String> = "Queue",
+    }
+}
+
+outcome! {
+    /// The outcome of [`Client::resurrect_jobs`].
+    pub enum ResurrectJobsOutcome {
+        /// It is in JobsHot again, Pending, as if new.
+        Resurrected = "resurrected",
+        /// It is not in the DLQ.
+        NotFound = "not_found",
+        /// Its id is in JobsHot too, which must not be; it stays in the DLQ.
+        IdConflict = "id_conflict",
+    }
+}
+
+row! {
+    /// One row of the answer of [`Client::resurrect_jobs`].
+    pub struct ResurrectJobsResult {
+        /// The job.
+        pub job_id: String = "JobId",
+        /// What became of it.
+        pub outcome: ResurrectJobsOutcome = "Outcome",
+    }
+}
+
+row! {
+    /// The answer of [`Client::resurrect_batch`].
+    pub struct ResurrectBatchResult {
+        /// Different ids asked for.
+        pub requested_count: i64 = "RequestedCount",
+        /// Jobs that came back.
+        pub resurrected_count: i64 = "ResurrectedCount",
+        /// Ids that are not in the DLQ.
+        pub not_found_count: i64 = "NotFoundCount",
+        /// Ids that are in JobsHot too and stay in the DLQ.
+        pub conflict_count: i64 = "ConflictCount",
+        /// Transactions that it took.
+        pub batch_count: i64 = "BatchCount",
+    }
+}
+
+impl<C: Connection> Client<C> {
+    /// Repairs a job of the DLQ and brings it back, in one step: `procedures/*/usp_Resurrect.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InvalidJson`](crate::ErrorKind::InvalidJson).
+    pub async fn resurrect(&self, resurrection: &Resurrect<'_>) -> Result<ResurrectResult> {
+        let call = Call::new(procedures::RESURRECT)
+            .text("job_id", resurrection.job_id)
+            .text("new_payload", resurrection.new_payload)
+            .text("new_tags", resurrection.new_tags)
+            .int("new_priority", resurrection.new_priority)
+            .text("resurrected_by", resurrection.resurrected_by)
+            .flag("allow_invalid_json", resurrection.allow_invalid_json)
+            .int("delay_seconds", resurrection.delay_seconds)
+            .flag("keep_idempotency_key", resurrection.keep_idempotency_key)
+            .big("expected_revision", resurrection.expected_revision);
+        one(&self.connection, call).await
+    }
+
+    /// Brings up to 4000 jobs back as they are in one transaction, and answers for each in order:
+    /// `procedures/*/usp_ResurrectJobs.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn resurrect_jobs<S: AsRef<str> + Sync>(
+        &self,
+        job_ids: &[S],
+        resurrected_by: &str,
+    ) -> Result<Vec<ResurrectJobsResult>> {
+        let call = Call::new(procedures::RESURRECT_JOBS)
+            .texts("job_ids", Some(job_ids))
+            .text("resurrected_by", resurrected_by);
+        rows(&self.connection, call).await
+    }
+
+    /// Brings any number of jobs back as they are, batch by batch: `procedures/*/usp_ResurrectBatch.sql`.
+    /// Without `batch_size` in batches of 1000.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InTransaction`](crate::ErrorKind::InTransaction).
+    pub async fn resurrect_batch<S: AsRef<str> + Sync>(
+        &self,
+        job_ids: &[S],
+        resurrected_by: &str,
+        batch_size: Option<i32>,
+    ) -> Result<ResurrectBatchResult> {
+        let call = Call::new(procedures::RESURRECT_BATCH)
+            .texts("job_ids", Some(job_ids))
+            .text("resurrected_by", resurrected_by)
+            .int("batch_size", batch_size);
+        one(&self.connection, call).await
+    }
+}

@@ -1,0 +1,104 @@
+//! Counters and the version.
+
+use time::OffsetDateTime;
+
+use crate::call::{Call, Connection, one, procedures, rows};
+use crate::client::Client;
+use crate::error::{Error, ErrorKind, Result};
+use crate::shape::row;
+
+/// The version of the contract that this driver speaks.
+pub const CONTRACT_VERSION: i32 = 1;
+
+row! {
+    /// The counters of one queue.
+    pub struct QueueStats {
+        /// The queue.
+        pub queue: String = "Queue",
+        /// Jobs waiting for their turn or their time.
+        pub pending_count: i64 = "PendingCount",
+        /// Jobs claimed and not started.
+        pub fetched_count: i64 = "FetchedCount",
+        /// Jobs running.
+        pub processing_count: i64 = "ProcessingCount",
+        /// Jobs ever enqueued.
+        pub enqueued_total: i64 = "EnqueuedTotal",
+        /// Jobs that ever reached the Archive.
+        pub succeeded_total: i64 = "SucceededTotal",
+        /// Rows in the DLQ now.
+        pub failed_total: i64 = "FailedTotal",
+        /// Times a job was rescheduled.
+        pub retried_total: i64 = "RetriedTotal",
+        /// Times a job went to the DLQ.
+        pub dead_lettered_total: i64 = "DeadLetteredTotal",
+        /// Times a job came back from it.
+        pub resurrected_total: i64 = "ResurrectedTotal",
+        /// Jobs purged from it.
+        pub purged_total: i64 = "PurgedTotal",
+        /// When anything was last counted.
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub last_activity: Option<OffsetDateTime> = "LastActivityUtc",
+    }
+}
+
+row! {
+    /// The answer of [`Client::fold_counters`].
+    pub struct FoldCountersResult {
+        /// Deltas that were folded.
+        pub folded_count: i64 = "FoldedCount",
+    }
+}
+
+row! {
+    /// What is deployed.
+    pub struct Version {
+        /// The release, `0.1.0`.
+        pub kit_version: String = "KitVersion",
+        /// The contract's version.
+        pub contract_version: i32 = "ContractVersion",
+        /// `mssql` or `postgres`.
+        pub dialect: String = "Dialect",
+    }
+}
+
+impl<C: Connection> Client<C> {
+    /// Reads the counters of one queue, or of all: `procedures/*/usp_GetQueueStats.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn get_queue_stats(&self, queue: Option<&str>) -> Result<Vec<QueueStats>> {
+        rows(&self.connection, Call::new(procedures::GET_QUEUE_STATS).text("queue", queue)).await
+    }
+
+    /// Folds the counters' deltas, up to `batch_size` of them (10,000 without it): `procedures/*/usp_FoldCounters.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn fold_counters(&self, batch_size: Option<i32>) -> Result<FoldCountersResult> {
+        one(&self.connection, Call::new(procedures::FOLD_COUNTERS).int("batch_size", batch_size)).await
+    }
+
+    /// Says what is deployed: `procedures/*/usp_GetVersion.sql`.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) when nothing is.
+    pub async fn get_version(&self) -> Result<Version> {
+        one(&self.connection, Call::new(procedures::GET_VERSION)).await
+    }
+
+    /// Checks that the deployed procedures speak the contract that this driver speaks.
+    ///
+    /// # Errors
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) when they do not, or when nothing is deployed.
+    pub async fn check_version(&self) -> Result<Version> {
+        let version = self.get_version().await?;
+        if version.contract_version == CONTRACT_VERSION {
+            return Ok(version);
+        }
+        let message = format!(
+            "the database speaks version {} of the contract, this driver version {CONTRACT_VERSION}",
+            version.contract_version
+        );
+        Err(Error::new(ErrorKind::SchemaMismatch, message).with_procedure(procedures::GET_VERSION.name))
+    }
+}

@@ -1,0 +1,266 @@
+//! What goes into a procedure and what comes out, in one form for both engines.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// An argument of a call, typed as the procedure's parameter is.
+#[derive(Debug, Clone)]
+pub enum Argument<'a> {
+    /// Text; U+0000 in it is refused where the engine cannot store it.
+    Text(Option<Cow<'a, str>>),
+    /// Text that must be recorded whatever it holds: U+0000 becomes U+FFFD where the engine cannot store it.
+    Evidence(Option<Cow<'a, str>>),
+    /// `smallint`; T-SQL's `tinyint` takes it too.
+    Small(i16),
+    /// `int`.
+    Int(i32),
+    /// `bigint`.
+    Big(i64),
+    /// `float`.
+    Float(f64),
+    /// `bit`, `boolean`.
+    Flag(bool),
+    /// An instant: `datetime2(7)` in UTC, `timestamptz`.
+    Time(OffsetDateTime),
+    /// A set of texts: a JSON array in T-SQL, `text[]` in PostgreSQL.
+    Texts(Vec<&'a str>),
+    /// JSON text: `nvarchar(max)`, `jsonb`.
+    Json(Cow<'a, str>),
+}
+
+impl<'a> Argument<'a> {
+    /// Whether U+0000 is in it.
+    pub fn holds_nul(&self) -> bool {
+        match self {
+            Self::Text(Some(text)) | Self::Evidence(Some(text)) => text.contains('\0'),
+            Self::Texts(texts) => texts.iter().any(|text| text.contains('\0')),
+            Self::Json(json) => escapes_nul(json),
+            _ => false,
+        }
+    }
+
+    /// The argument for PostgreSQL, which cannot store U+0000. A failure is recorded all the same; anything else would
+    /// not be kept to the letter, and is refused.
+    pub fn without_nul(&'a self, parameter: &str) -> Result<Self> {
+        match self {
+            argument if !argument.holds_nul() => Ok(argument.clone()),
+            Self::Evidence(Some(text)) => Ok(Self::Evidence(Some(text.replace('\0', "\u{FFFD}").into()))),
+            _ => {
+                let message = format!("{parameter} must not hold the character U+0000, which PostgreSQL cannot store.");
+                Err(Error::new(ErrorKind::InvalidArgument, message))
+            }
+        }
+    }
+}
+
+/// Whether JSON text holds U+0000, bare or escaped; `\\u0000` is a backslash and five letters.
+fn escapes_nul(json: &str) -> bool {
+    let mut rest = json;
+    while let Some(position) = rest.find(['\\', '\0']) {
+        let found = &rest[position..];
+        if found.starts_with('\0') || found.starts_with("\\u0000") {
+            return true;
+        }
+        let mut after = found.chars();
+        after.next();
+        after.next();
+        rest = after.as_str();
+    }
+    false
+}
+
+/// A value of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// Any character type.
+    Text(String),
+    /// Any integer type.
+    Int(i64),
+    /// Any binary floating point type.
+    Float(f64),
+    /// `bit`, `boolean`.
+    Flag(bool),
+    /// An instant in UTC.
+    Time(OffsetDateTime),
+}
+
+/// One row of a result; the names of its columns are shared by all of them.
+#[derive(Debug)]
+pub struct Row {
+    /// In the contract's spelling, `FailedAtUtc`.
+    pub columns: Arc<[String]>,
+    /// One for each column.
+    pub values: Vec<Value>,
+}
+
+/// A result that is not what the contract promises.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ReadError(String);
+
+impl Row {
+    /// Reads a column by its name in the contract.
+    pub fn get<T: FromValue>(&self, column: &str) -> std::result::Result<T, ReadError> {
+        let position = self
+            .columns
+            .iter()
+            .position(|name| name == column)
+            .ok_or_else(|| ReadError(format!("the result has no column {column}")))?;
+        let value = self.values.get(position).cloned().unwrap_or(Value::Null);
+        let shown = match &value {
+            // Never a payload in an error message.
+            Value::Text(text) if text.len() > 40 => format!("a text of {} bytes", text.len()),
+            other => format!("{other:?}"),
+        };
+        T::from_value(value).ok_or_else(|| ReadError(format!("column {column} cannot be {shown}")))
+    }
+}
+
+/// A struct that is read from a row.
+pub trait FromRow: Sized {
+    /// Reads every field by the name of its column.
+    fn from_row(row: &Row) -> std::result::Result<Self, ReadError>;
+}
+
+/// A type that a value of a result is read as; `None` when the value is of another kind.
+pub trait FromValue: Sized {
+    /// Reads the value.
+    fn from_value(value: Value) -> Option<Self>;
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Null => Some(None),
+            value => T::from_value(value).map(Some),
+        }
+    }
+}
+
+impl FromValue for String {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for i64 {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Int(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for i32 {
+    fn from_value(value: Value) -> Option<Self> {
+        i64::from_value(value)?.try_into().ok()
+    }
+}
+
+impl FromValue for f64 {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Float(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for bool {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+}
+
+impl FromValue for OffsetDateTime {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Time(instant) => Some(instant),
+            _ => None,
+        }
+    }
+}
+
+/// The contract's mechanical mapping from PostgreSQL's names to T-SQL's: `job_id` becomes `JobId`; `DLQ` is one word.
+pub(crate) fn pascal_case(snake: &str) -> String {
+    snake
+        .split('_')
+        .map(|word| match word {
+            "dlq" => "DLQ".to_owned(),
+            word => {
+                let (first, rest) = word.split_at(word.len().min(1));
+                first.to_uppercase() + rest
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_mechanical_mapping() {
+        for (snake, pascal) in [
+            ("job_id", "JobId"),
+            ("failed_at_utc", "FailedAtUtc"),
+            ("move_to_dlq", "MoveToDLQ"),
+            ("purge_dlq_jobs", "PurgeDLQJobs"),
+            ("outcome", "Outcome"),
+        ] {
+            assert_eq!(pascal_case(snake), pascal);
+        }
+    }
+
+    #[test]
+    fn a_column_is_found_by_name_and_a_wrong_kind_is_told() {
+        let row = Row {
+            columns: Arc::new(["JobId".to_owned(), "Count".to_owned()]),
+            values: vec![Value::Text("a".repeat(100)), Value::Int(1 << 40)],
+        };
+        assert_eq!(row.get::<i64>("Count").unwrap(), 1 << 40);
+        assert!(row.get::<i32>("Count").is_err(), "it does not fit");
+        assert!(row.get::<String>("Outcome").unwrap_err().to_string().contains("Outcome"));
+        let error = row.get::<bool>("JobId").unwrap_err().to_string();
+        assert!(error.contains("JobId") && !error.contains("aaa"), "{error}");
+    }
+
+    #[test]
+    fn nul_is_replaced_in_evidence_and_refused_elsewhere() {
+        let evidence = Argument::Evidence(Some("a\0b".into()));
+        let stored = evidence.without_nul("p_error_details").unwrap();
+        assert!(matches!(stored, Argument::Evidence(Some(text)) if text == "a\u{FFFD}b"));
+        for argument in [
+            Argument::Text(Some("a\0b".into())),
+            Argument::Texts(vec!["a", "b\0"]),
+            Argument::Json(r#"["a\u0000"]"#.into()),
+        ] {
+            let error = argument.without_nul("p_payload").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().contains("p_payload"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_escaped_backslash_before_u0000_is_no_nul() {
+        assert!(escapes_nul(r"\u0000"));
+        assert!(escapes_nul(r"\\\u0000"));
+        assert!(escapes_nul("a\0"));
+        assert!(!escapes_nul(r"\\u0000"));
+        assert!(!escapes_nul(r"\u0001"));
+        assert!(!escapes_nul("\\"));
+    }
+}

@@ -1,0 +1,21 @@
+//! The harness of the conformance suite: two servers, a database per case, and one way to call a procedure by name.
+
+pub mod contract;
+pub mod database;
+pub mod deploy;
+pub mod error;
+pub mod names;
+pub mod recount;
+pub mod rows;
+pub mod runner;
+pub mod server;
+pub mod session;
+pub mod value;
+
+pub use anyhow::Result;
+pub use database::Db;
+pub use error::{Code, SqlError, assert_refused};
+pub use runner::Scenario;
+pub use rows::{Row, Rows};
+pub use session::{Engine, Session};
+pub use value::{Args, Value};

@@ -1,0 +1,138 @@
+//! Runs every scenario on both engines and says at the end what ran where.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use futures_util::FutureExt;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::database::Db;
+use crate::server::mssql::Source;
+use crate::server::{Servers, block_on};
+use crate::session::Engine;
+
+type Run = for<'a> fn(&'a Db<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
+
+/// One sentence about the kit, and how to see that it is true.
+#[derive(Clone, Copy)]
+pub struct Scenario {
+    pub name: &'static str,
+    pub run: Run,
+    pub limit: Duration,
+}
+
+impl Scenario {
+    /// A case that may take longer than the usual two minutes.
+    pub const fn limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+}
+
+/// `scenarios![a_sentence, another]`: the functions of a module as scenarios.
+#[macro_export]
+macro_rules! scenarios {
+    ($($name:ident),* $(,)?) => {
+        &[$($crate::scenario!($name)),*]
+    };
+}
+
+#[macro_export]
+macro_rules! scenario {
+    ($name:ident) => {
+        $crate::runner::Scenario {
+            name: concat!(module_path!(), "::", stringify!($name)),
+            run: |db| Box::pin($name(db)),
+            limit: std::time::Duration::from_secs(120),
+        }
+    };
+}
+
+/// Runs them all; the exit code is libtest's.
+pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let servers = Arc::new(Servers::find());
+    let required = std::env::var("CHOKAQ_REQUIRE_MSSQL").is_ok_and(|value| value == "1");
+    let skipped = match &servers.mssql_source {
+        Source::Nothing(why) if !required => Some(*why),
+        _ => None,
+    };
+    let tally = Arc::new(Tally::default());
+    let trials = [Engine::Postgres, Engine::Mssql]
+        .into_iter()
+        .flat_map(|engine| scenarios.iter().copied().flatten().map(move |scenario| (engine, *scenario)))
+        .map(|(engine, scenario)| {
+            let name = scenario.name.split_once("::").map_or(scenario.name, |(_, name)| name);
+            let (servers, tally) = (servers.clone(), tally.clone());
+            Trial::test(format!("{engine}::{name}"), move || {
+                tally.count(engine);
+                block_on(run(engine, scenario, &servers)).map_err(|error| Failed::from(format!("{error:#}")))
+            })
+            .with_ignored_flag(engine == Engine::Mssql && skipped.is_some())
+        })
+        .collect();
+
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list {
+        for engine in [Engine::Postgres, Engine::Mssql] {
+            let version = servers.version(engine).unwrap_or_else(|| "never started".to_owned());
+            println!("{engine}: {} cases ran ({version})", tally.of(engine));
+        }
+        if let Some(why) = skipped {
+            println!("SKIPPED: {} cases on mssql: {why}\n", conclusion.num_ignored);
+        }
+    }
+    if let Err(error) = servers.finish() {
+        eprintln!("error: the test databases were not dropped: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    conclusion.exit_code()
+}
+
+async fn run(engine: Engine, scenario: Scenario, servers: &Servers) -> Result<()> {
+    let db = Db::create(engine, servers).await?;
+    let case = AssertUnwindSafe((scenario.run)(&db)).catch_unwind();
+    match tokio::time::timeout(scenario.limit, case).await {
+        Ok(Ok(result)) => result?,
+        Ok(Err(panic)) => anyhow::bail!("{}", message(&*panic)),
+        Err(_) => anyhow::bail!("not done after {:?}", scenario.limit),
+    }
+    db.recount().await.context("the recount at the end")?;
+    db.finish().await
+}
+
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("panicked")
+}
+
+/// How many cases ran on each engine.
+#[derive(Default)]
+struct Tally {
+    postgres: AtomicUsize,
+    mssql: AtomicUsize,
+}
+
+impl Tally {
+    fn cell(&self, engine: Engine) -> &AtomicUsize {
+        match engine {
+            Engine::Postgres => &self.postgres,
+            Engine::Mssql => &self.mssql,
+        }
+    }
+
+    fn count(&self, engine: Engine) {
+        self.cell(engine).fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn of(&self, engine: Engine) -> usize {
+        self.cell(engine).load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,165 @@
+//! T-SQL: a server given by URL, a local Babelfish, or SQL Server in Docker.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, anyhow, bail};
+use tiberius::{AuthMethod, Config, EncryptionLevel};
+use url::Url;
+
+use super::{babelfish, block_on, docker, until_ready};
+use crate::deploy;
+use crate::session::{Session, mssql};
+
+/// Where the run's T-SQL server comes from.
+pub enum Source {
+    Url(String),
+    Babelfish(PathBuf),
+    Docker,
+    /// There is none, and this is what to do about it.
+    Nothing(&'static str),
+}
+
+impl Source {
+    pub fn find() -> Self {
+        if let Ok(url) = std::env::var("CHOKAQ_TEST_MSSQL_URL") {
+            Self::Url(url)
+        } else if let Some(bin) = babelfish::find_bin() {
+            Self::Babelfish(bin)
+        } else if docker::is_there() {
+            Self::Docker
+        } else {
+            Self::Nothing("no CHOKAQ_TEST_MSSQL_URL, no Babelfish under BABELFISH_HOME or /opt/babelfish, no Docker")
+        }
+    }
+}
+
+/// Where a server listens and who may log in.
+pub struct Endpoint {
+    pub host: String,
+    pub port: u16,
+    pub user: String,
+    pub password: String,
+    /// Encrypted with whatever certificate the server shows, or not at all.
+    pub encrypt: bool,
+}
+
+impl Endpoint {
+    /// `mssql://user:password@host:port?encrypt=false`, as the driver reads it.
+    fn parse(text: &str) -> Result<Self> {
+        let url = Url::parse(text)?;
+        let decode = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+        Ok(Self {
+            host: url.host_str().context("it names no host")?.to_owned(),
+            port: url.port().unwrap_or(1433),
+            user: decode(url.username()),
+            password: decode(url.password().unwrap_or_default()),
+            encrypt: !url.query_pairs().any(|(name, value)| name == "encrypt" && value == "false"),
+        })
+    }
+
+    fn url(&self, database: &str) -> Result<String> {
+        let how = if self.encrypt { "trust_server_certificate=true" } else { "encrypt=false" };
+        let mut url = Url::parse(&format!("mssql://{}:{}/{database}?{how}", self.host, self.port))?;
+        url.set_username(&self.user).map_err(|()| anyhow!("the user name"))?;
+        url.set_password(Some(&self.password)).map_err(|()| anyhow!("the password"))?;
+        Ok(url.into())
+    }
+
+    fn config(&self, database: &str) -> Config {
+        let mut config = Config::new();
+        config.host(&self.host);
+        config.port(self.port);
+        config.database(database);
+        config.authentication(AuthMethod::sql_server(&self.user, &self.password));
+        config.command_timeout(None);
+        config.trust_cert();
+        config.encryption(if self.encrypt { EncryptionLevel::Required } else { EncryptionLevel::NotSupported });
+        config
+    }
+}
+
+/// The server and the deployed databases no case is using.
+pub struct Server {
+    pub version: String,
+    endpoint: Endpoint,
+    idle: Mutex<Vec<String>>,
+    next: AtomicU32,
+    /* Held for its Drop, which stops what the run started. */
+    _process: Box<dyn Send + Sync>,
+}
+
+impl Server {
+    pub fn start(source: &Source) -> Result<Self> {
+        let (endpoint, process): (Endpoint, Box<dyn Send + Sync>) = match source {
+            Source::Url(url) => (Endpoint::parse(url).context("CHOKAQ_TEST_MSSQL_URL")?, Box::new(())),
+            Source::Babelfish(bin) => {
+                let (endpoint, process) = babelfish::start(bin)?;
+                (endpoint, Box::new(process))
+            }
+            Source::Docker => {
+                let (endpoint, container) = docker::start()?;
+                (endpoint, Box::new(container))
+            }
+            Source::Nothing(why) => bail!("{why}"),
+        };
+        let version = block_on(async {
+            let mut admin = until_ready(|| mssql::Session::connect(endpoint.config("master"))).await?;
+            let version = admin.query("SELECT Version = CAST(@@VERSION AS nvarchar(400))", &[]).await?;
+            Ok(version.one().text("Version").lines().next().unwrap_or_default().to_owned())
+        })?;
+        Ok(Self { version, endpoint, idle: Mutex::default(), next: AtomicU32::new(0), _process: process })
+    }
+
+    /// A deployed, empty database that no other case uses. Creating one takes seconds, so a case that leaves its
+    /// database sound hands it on.
+    pub async fn take_database(&self) -> Result<String> {
+        if let Some(name) = self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.pop() {
+            return Ok(name);
+        }
+        let name = self.create_empty_database().await?;
+        deploy::up(&self.url(&name)?).await?;
+        Ok(name)
+    }
+
+    /// Empties the tables and hands the database on.
+    pub async fn give_back(&self, name: &str) -> Result<()> {
+        self.connect(name).await?.empty_tables().await?;
+        self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.push(name.to_owned());
+        Ok(())
+    }
+
+    pub async fn create_empty_database(&self) -> Result<String> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let name = format!("chokaq_test_{}_{number}", std::process::id());
+        let mut admin = mssql::Session::connect(self.endpoint.config("master")).await?;
+        admin.batch(&format!("CREATE DATABASE {name}")).await?;
+        Ok(name)
+    }
+
+    pub async fn drop_database(&self, name: &str) -> Result<()> {
+        let mut admin = mssql::Session::connect(self.endpoint.config("master")).await?;
+        Ok(admin.batch(&format!("DROP DATABASE IF EXISTS {name}")).await?)
+    }
+
+    /// Drops the databases that cases handed on; a server given by URL outlives the run.
+    pub async fn drop_idle(&self) -> Result<()> {
+        let idle = std::mem::take(&mut *self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?);
+        for name in idle {
+            self.drop_database(&name).await?;
+        }
+        Ok(())
+    }
+
+    pub async fn connect(&self, database: &str) -> Result<Session> {
+        let mut session = mssql::Session::connect(self.endpoint.config(database)).await?;
+        session.batch("SET LOCK_TIMEOUT 60000").await?;
+        Ok(Session::Mssql(Box::new(session)))
+    }
+
+    /// The URL of one of its databases, as an application would write it.
+    pub fn url(&self, database: &str) -> Result<String> {
+        self.endpoint.url(database)
+    }
+}

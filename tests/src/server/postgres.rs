@@ -1,0 +1,119 @@
+//! PostgreSQL: `CHOKAQ_TEST_POSTGRES_URL`, or a throw-away cluster from the machine's own binaries.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, bail};
+use tokio_postgres::Config;
+
+use super::supervised::{Home, Supervised};
+use super::{block_on, free_port, newest_bin, until_ready};
+use crate::deploy;
+use crate::session::{Session, postgres};
+
+pub struct Server {
+    pub version: String,
+    config: Config,
+    next: AtomicU32,
+    /* Held for its Drop, which stops what the run started. */
+    _process: Option<Supervised>,
+}
+
+impl Server {
+    pub fn start() -> Result<Self> {
+        let (config, process) = match std::env::var("CHOKAQ_TEST_POSTGRES_URL") {
+            Ok(url) => (url.parse::<Config>().context("CHOKAQ_TEST_POSTGRES_URL")?, None),
+            Err(_) => {
+                let (config, process) = start_cluster()?;
+                (config, Some(process))
+            }
+        };
+        let mut server = Self { version: String::new(), config, next: AtomicU32::new(0), _process: process };
+        block_on(async {
+            let admin = until_ready(|| postgres::Session::connect(&server.config)).await?;
+            server.version = admin.query("SHOW server_version", &[]).await?.one().text("ServerVersion");
+            let template = server.template();
+            admin.batch(&format!("DROP DATABASE IF EXISTS {template}")).await?;
+            admin.batch(&format!("CREATE DATABASE {template}")).await?;
+            deploy::up(&server.url(&template)).await
+        })?;
+        Ok(server)
+    }
+
+    /// A deployed database of its own for one case.
+    pub async fn create_database(&self) -> Result<String> {
+        self.create_from(&self.template()).await
+    }
+
+    /// An empty database, nothing deployed.
+    pub async fn create_empty_database(&self) -> Result<String> {
+        self.create_from("template0").await
+    }
+
+    async fn create_from(&self, template: &str) -> Result<String> {
+        let name = format!("{}_{}", self.template(), self.next.fetch_add(1, Ordering::Relaxed));
+        let admin = postgres::Session::connect(&self.config).await?;
+        admin.batch(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await?;
+        Ok(name)
+    }
+
+    pub async fn drop_database(&self, name: &str) -> Result<()> {
+        let admin = postgres::Session::connect(&self.config).await?;
+        Ok(admin.batch(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?)
+    }
+
+    pub async fn connect(&self, database: &str) -> Result<Session> {
+        let mut config = self.config.clone();
+        config.dbname(database).options("-c lock_timeout=60s");
+        Ok(Session::Postgres(postgres::Session::connect(&config).await?))
+    }
+
+    /// The URL of one of its databases, as an application would write it.
+    pub fn url(&self, database: &str) -> String {
+        let host = match self.config.get_hosts().first() {
+            Some(tokio_postgres::config::Host::Tcp(host)) => host.clone(),
+            _ => "127.0.0.1".to_owned(),
+        };
+        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        let user = self.config.get_user().unwrap_or("postgres");
+        let password = self
+            .config
+            .get_password()
+            .map(|password| format!(":{}", String::from_utf8_lossy(password)))
+            .unwrap_or_default();
+        format!("postgres://{user}{password}@{host}:{port}/{database}?sslmode=disable")
+    }
+
+    /// The deployed database that the others are copied from.
+    pub fn template(&self) -> String {
+        format!("chokaq_test_{}", std::process::id())
+    }
+}
+
+fn start_cluster() -> Result<(Config, Supervised)> {
+    let bin = find_bin()?;
+    let home = Home::create()?;
+    /* A Turkish default collation: what depends on the database's own idea of letters shows at once. */
+    home.initdb(&bin, &["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=tr-TR"])?;
+    let port = free_port()?;
+    let process = home.start(&bin, port, &["log_lock_waits=on".to_owned()])?;
+    let mut config = Config::new();
+    config.host("127.0.0.1").port(port).user("chokaq").dbname("postgres");
+    Ok((config, process))
+}
+
+fn find_bin() -> Result<PathBuf> {
+    if let Some(bin) = newest_bin(Path::new("/usr/lib/postgresql")) {
+        return Ok(bin);
+    }
+    let asked = Command::new("pg_config").arg("--bindir").output().ok();
+    let asked = asked.and_then(|output| String::from_utf8(output.stdout).ok()).map(|dir| PathBuf::from(dir.trim()));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match asked.into_iter().chain(std::env::split_paths(&path)).find(|dir| dir.join("initdb").exists()) {
+        Some(bin) => Ok(bin),
+        None => bail!(
+            "no PostgreSQL server binaries: install PostgreSQL 15 or newer, or set CHOKAQ_TEST_POSTGRES_URL"
+        ),
+    }
+}

@@ -1,0 +1,8 @@
+//! What can be checked without a database: that the twins agree, that the files keep the house style, that the
+//! migrations are the sources, and that what was released stays as it is.
+
+mod drift;
+mod frozen;
+mod source;
+mod style;
+mod twins;

@@ -2,7 +2,7 @@
 chokaq.usp_GetVersion: which kit and which contract this database speaks
 
 Twin         postgres/get_version.sql
-Result       one row: KitVersion, ContractVersion, Dialect
+Result       one row: KitVersion, ContractVersion, Dialect, ServerTimeUtc (the clock that all times are by)
 Transaction  reading
 Granted to   chokaq_reader
 Example      EXECUTE chokaq.usp_GetVersion;
@@ -12,5 +12,5 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
 
-    SELECT N'0.1.0' AS KitVersion, 1 AS ContractVersion, N'mssql' AS Dialect;
+    SELECT N'0.1.0' AS KitVersion, 1 AS ContractVersion, N'mssql' AS Dialect, SYSUTCDATETIME() AS ServerTimeUtc;
 END;

@@ -1,9 +1,10 @@
 //! Two and more sessions at once. Where the order matters, a rival is watched until it waits; nothing sleeps.
 
-use chokaq_tests::{Args, Db, Result, Rows, Scenario, Session, SqlError, args, scenarios, values};
+use chokaq_tests::{Db, Result, Scenario, Session, SqlError, args, scenarios, values};
 use futures_util::future::try_join_all;
 
 use crate::arrange;
+use crate::rivals::{End, beside, while_held};
 
 pub const SCENARIOS: &[Scenario] = scenarios![
     two_open_fetches_of_ten_both_get_ten,
@@ -22,31 +23,14 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     calls_that_share_keys_in_opposite_order_never_deadlock,
 ];
 
-/// Runs a call while `holder` has its transaction open; commits or rolls back once the call waits for it.
-async fn while_held(
-    db: &Db<'_>,
-    (holder, commit): (&mut Session, bool),
-    (rival, procedure, args): (&mut Session, &str, Args),
-) -> Result<Rows> {
-    let id = rival.id().await?;
-    let release = async {
-        db.until_blocked(id).await?;
-        if commit { holder.commit().await? } else { holder.rollback().await? }
-        Ok::<_, anyhow::Error>(())
-    };
-    let call = async { Ok(rival.call(procedure, args).await?) };
-    let (rows, ()) = tokio::try_join!(call, release)?;
-    Ok(rows)
-}
-
 async fn two_open_fetches_of_ten_both_get_ten(db: &Db<'_>) -> Result<()> {
     let [mut a, mut b] = db.sessions().await?;
     arrange::many_pending(&mut a, "q", &arrange::ids("j", 1_000)).await?;
     a.begin().await?;
     b.begin().await?;
     let first = arrange::fetch(&mut a, args! { WorkerId: "w1", BatchSize: 10 }).await?;
-    let second = arrange::fetch(&mut b, args! { WorkerId: "w2", BatchSize: 10 }).await?;
-    a.commit().await?;
+    let fetch = ("FetchNextBatch", args! { WorkerId: "w2", BatchSize: 10 });
+    let second = beside(db, (&mut a, End::Commit), &mut b, fetch).await?.texts("JobId");
     b.commit().await?;
     assert_eq!(first, arrange::ids("j", 10));
     assert_eq!(second, arrange::ids("j", 20)[10..]);
@@ -60,8 +44,8 @@ async fn an_uncommitted_claim_counts_towards_max_workers(db: &Db<'_>) -> Result<
     a.begin().await?;
     assert_eq!(arrange::fetch(&mut a, args! { WorkerId: "w1" }).await?.len(), 1);
     /* The rival neither waits nor exceeds the limit: it leaves a queue that another is claiming. */
-    assert!(arrange::fetch(&mut b, args! { WorkerId: "w2" }).await?.is_empty());
-    a.commit().await?;
+    let fetch = ("FetchNextBatch", args! { WorkerId: "w2" });
+    assert!(beside(db, (&mut a, End::Commit), &mut b, fetch).await?.rows.is_empty());
     assert!(arrange::fetch(&mut b, args! { WorkerId: "w2" }).await?.is_empty());
     a.call("ArchiveSucceeded", args! { JobId: "j00001" }).await?;
     a.call("ReleaseJob", args! { JobId: "j00001", WorkerId: "w1" }).await?;
@@ -121,9 +105,11 @@ async fn a_rolled_back_claim_is_free_again(db: &Db<'_>) -> Result<()> {
     arrange::pending(&mut a, "q", "a1").await?;
     a.begin().await?;
     assert_eq!(arrange::fetch(&mut a, args! { WorkerId: "w1" }).await?, ["a1"]);
-    assert!(arrange::fetch(&mut b, args! { WorkerId: "w2" }).await?.is_empty());
-    a.rollback().await?;
-    assert_eq!(arrange::fetch(&mut b, args! { WorkerId: "w2" }).await?, ["a1"]);
+    let fetch = || ("FetchNextBatch", args! { WorkerId: "w2" });
+    let mut taken = beside(db, (&mut a, End::Rollback), &mut b, fetch()).await?.texts("JobId");
+    assert!(taken.is_empty() || !b.skips_locked_rows());
+    taken.extend(arrange::fetch(&mut b, fetch().1).await?);
+    assert_eq!(taken, ["a1"]);
     Ok(())
 }
 
@@ -135,7 +121,7 @@ async fn an_enqueue_that_meets_a_move_of_its_id_is_a_duplicate(db: &Db<'_>) -> R
         let reason = if procedure == "MoveToDLQ" { args! { FailureReason: 6 } } else { args! {} };
         mover.call(procedure, args! { JobId: id }.into_iter().chain(reason).collect()).await?;
         let args = args! { Queue: "q", Type: "t", JobId: id };
-        let rows = while_held(db, (&mut mover, true), (&mut rival, "Enqueue", args)).await?;
+        let rows = while_held(db, (&mut mover, End::Commit), &mut rival, ("Enqueue", args)).await?;
         assert_eq!(rows.one()["Outcome"], "duplicate_id", "{procedure}");
     }
     Ok(())
@@ -147,7 +133,7 @@ async fn an_enqueue_waits_for_the_rival_of_its_key(db: &Db<'_>) -> Result<()> {
     winner.begin().await?;
     winner.call("Enqueue", args! { Queue: "q", Type: "t", JobId: "a1", IdempotencyKey: "k" }).await?;
     let args = args! { Queue: "q", Type: "t", JobId: "a2", IdempotencyKey: "k" };
-    let row = while_held(db, (&mut winner, true), (&mut rival, "Enqueue", args)).await?.one();
+    let row = while_held(db, (&mut winner, End::Commit), &mut rival, ("Enqueue", args)).await?.one();
     assert_eq!(row["Outcome"], "duplicate_key");
     assert_eq!(row["JobId"], "a1");
     Ok(())
@@ -159,7 +145,7 @@ async fn the_loser_of_a_key_race_is_enqueued_when_the_winner_rolls_back(db: &Db<
     winner.begin().await?;
     winner.call("Enqueue", args! { Queue: "q", Type: "t", JobId: "a1", IdempotencyKey: "k" }).await?;
     let args = args! { Queue: "q", Type: "t", JobId: "a2", IdempotencyKey: "k" };
-    let row = while_held(db, (&mut winner, false), (&mut rival, "Enqueue", args)).await?.one();
+    let row = while_held(db, (&mut winner, End::Rollback), &mut rival, ("Enqueue", args)).await?.one();
     assert_eq!(row["Outcome"], "enqueued");
     assert_eq!(row["JobId"], "a2");
     Ok(())
@@ -176,7 +162,7 @@ async fn two_resurrections_of_one_job_are_one(db: &Db<'_>) -> Result<()> {
     ] {
         a.begin().await?;
         assert_eq!(a.outcome("Resurrect", args! { JobId: "a1", ResurrectedBy: "ann" }).await?, "resurrected");
-        let row = while_held(db, (&mut a, true), (&mut b, procedure, args)).await?.one();
+        let row = while_held(db, (&mut a, End::Commit), &mut b, (procedure, args)).await?.one();
         assert_eq!(row["Outcome"], "not_found", "{procedure}");
         arrange::kill(&mut a, "a1").await?;
     }
@@ -197,7 +183,7 @@ async fn two_finishers_of_one_job_are_one(db: &Db<'_>) -> Result<()> {
         a.begin().await?;
         assert_eq!(a.outcome("ArchiveSucceeded", owner()).await?, "archived");
         let args = owner().into_iter().chain(extra).collect();
-        let row = while_held(db, (&mut a, true), (&mut b, procedure, args)).await?.one();
+        let row = while_held(db, (&mut a, End::Commit), &mut b, (procedure, args)).await?.one();
         assert_eq!(row["Outcome"], outcome, "{procedure}");
     }
     Ok(())
@@ -235,9 +221,10 @@ async fn a_heartbeat_saves_a_job_from_the_sweep_that_waits_for_none(db: &Db<'_>)
     worker.begin().await?;
     let rows = worker.call("KeepAlive", args! { JobIds: ["a1"], WorkerId: "w1" }).await?;
     assert_eq!(rows.one()["Outcome"], "alive");
-    let row = sweeper.call_one("ArchiveZombies", args! {}).await?;
-    assert_eq!((row.int("MovedCount"), row.int("SkippedCount")), (0, 1));
-    worker.commit().await?;
+    let sweep = ("ArchiveZombies", args! {});
+    let row = beside(db, (&mut worker, End::Commit), &mut sweeper, sweep).await?.one();
+    assert_eq!(row["MovedCount"], 0);
+    assert_eq!(row["SkippedCount"], i64::from(sweeper.skips_locked_rows()));
     let row = sweeper.call_one("ArchiveZombies", args! {}).await?;
     assert_eq!((row.int("MovedCount"), row.int("SkippedCount")), (0, 0));
     assert_eq!(arrange::job(&mut worker, "a1").await?["Status"], 2);

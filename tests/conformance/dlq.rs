@@ -128,7 +128,8 @@ async fn a_list_shows_previews_and_the_length(db: &Db<'_>) -> Result<()> {
     assert_eq!(row("long")?["PayloadLength"], 5_000);
     assert_eq!(row("long")?["ErrorPreview"], "e".repeat(200));
     assert_eq!(row("emoji")?["PayloadPreview"], "a🙂");
-    assert_eq!(row("emoji")?["PayloadLength"], 3);
+    /* UTF-16 code units; Babelfish's LEN counts the emoji as one. */
+    assert_eq!(row("emoji")?["PayloadLength"], if s.skips_locked_rows() { 3 } else { 2 });
     assert_eq!(row("none")?["PayloadPreview"], Value::Null);
     assert_eq!(row("none")?["PayloadLength"], Value::Null);
     assert_eq!(row("none")?["FailureReasonName"], "FatalError");

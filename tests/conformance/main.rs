@@ -13,6 +13,7 @@ mod finish;
 mod purge;
 mod recover;
 mod resurrect;
+mod rivals;
 mod snapshot;
 mod start;
 mod stats;

@@ -136,16 +136,17 @@ async fn every_looping_procedure_refuses_a_transaction(db: &Db<'_>) -> Result<()
     Ok(())
 }
 
+const BROKEN: [&str; 5] = ["JobsHot", "JobsArchive", "JobsDLQ", "CounterDeltas", "OperatorHistory"];
+
 /// From here on every write of a job, a counter or the history fails with error 50099 / TT099.
-async fn break_the_tables(db: &Db<'_>, s: &mut Session) -> Result<()> {
-    db.keep_to_myself();
+async fn break_the_tables(s: &mut Session) -> Result<()> {
     s.batch(
         "CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql
         AS $$ BEGIN RAISE EXCEPTION 'forced' USING ERRCODE = 'TT099'; END $$",
         "",
     )
     .await?;
-    for table in ["JobsHot", "JobsArchive", "JobsDLQ", "CounterDeltas", "OperatorHistory"] {
+    for table in BROKEN {
         let postgres = format!(
             "CREATE TRIGGER fail AFTER INSERT OR UPDATE OR DELETE ON chokaq.{}
             FOR EACH ROW EXECUTE FUNCTION public.fail()",
@@ -160,6 +161,13 @@ async fn break_the_tables(db: &Db<'_>, s: &mut Session) -> Result<()> {
     Ok(())
 }
 
+async fn mend_the_tables(s: &mut Session) -> Result<()> {
+    for table in BROKEN {
+        s.batch("", &format!("DROP TRIGGER chokaq.tr_{table}_fail")).await?;
+    }
+    Ok(s.batch("DROP FUNCTION public.fail() CASCADE", "").await?)
+}
+
 fn forced(engine: Engine) -> &'static str {
     match engine {
         Engine::Postgres => "TT099",
@@ -171,7 +179,7 @@ async fn an_error_inside_leaves_nothing_open_when_alone(db: &Db<'_>) -> Result<(
     let mut s = db.session().await?;
     world(&mut s).await?;
     let calls: Vec<_> = joining(&mut s).await?.into_iter().chain(looping(&mut s).await?).collect();
-    break_the_tables(db, &mut s).await?;
+    break_the_tables(&mut s).await?;
     let before = snapshot::take(&mut s).await?;
     for (procedure, args) in calls {
         let error = s.call(procedure, args).await.expect_err(procedure);
@@ -179,14 +187,14 @@ async fn an_error_inside_leaves_nothing_open_when_alone(db: &Db<'_>) -> Result<(
         assert_eq!(s.transaction_count().await?, 0, "{procedure}");
         assert_eq!(snapshot::take(&mut s).await?, before, "{procedure}");
     }
-    Ok(())
+    mend_the_tables(&mut s).await
 }
 
 async fn an_error_inside_is_the_callers_to_end(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
     world(&mut s).await?;
     let calls = joining(&mut s).await?;
-    break_the_tables(db, &mut s).await?;
+    break_the_tables(&mut s).await?;
     let before = snapshot::take(&mut s).await?;
     for (procedure, args) in calls {
         let (code, count) = caught(&mut s, procedure, args).await?;
@@ -194,7 +202,7 @@ async fn an_error_inside_is_the_callers_to_end(db: &Db<'_>) -> Result<()> {
         assert_eq!(count, 1, "{procedure}");
         assert_eq!(snapshot::take(&mut s).await?, before, "{procedure}");
     }
-    Ok(())
+    mend_the_tables(&mut s).await
 }
 
 async fn a_refused_argument_leaves_the_transaction_to_its_caller(db: &Db<'_>) -> Result<()> {
@@ -215,6 +223,7 @@ async fn a_refused_argument_leaves_the_transaction_to_its_caller(db: &Db<'_>) ->
 /// Calls a procedure inside a transaction, catches its error, and ends the transaction: the error's code, and how
 /// many transactions were open when it was caught.
 async fn caught(s: &mut Session, procedure: &str, args: Args) -> Result<(String, i64)> {
+    let (named, values) = s.named_arguments(args.clone());
     match s {
         Session::Postgres(_) => {
             /* An error dooms the transaction, which stays the caller's: nothing but its ROLLBACK is taken now. */
@@ -226,20 +235,17 @@ async fn caught(s: &mut Session, procedure: &str, args: Args) -> Result<(String,
             Ok((error.code, 1))
         }
         Session::Mssql(session) => {
-            let named: Vec<String> = args.iter().zip(1..).map(|((name, _), n)| format!("@{name} = @P{n}")).collect();
-            let values: Vec<_> = args.into_iter().map(|(_, value)| value).collect();
             let sql = format!(
                 "DECLARE @Code int = 0, @Count int;
                 BEGIN TRANSACTION;
                 BEGIN TRY
-                    EXECUTE chokaq.usp_{procedure} {};
+                    EXECUTE chokaq.usp_{procedure} {named};
                 END TRY
                 BEGIN CATCH
                     SELECT @Code = ERROR_NUMBER(), @Count = @@TRANCOUNT;
                     ROLLBACK TRANSACTION;
                 END CATCH;
-                SELECT Code = @Code, Count = @Count;",
-                named.join(", ")
+                SELECT Code = @Code, Count = @Count;"
             );
             let row = session.query(&sql, &values).await?.one();
             Ok((row.int("Code").to_string(), row.int("Count")))

@@ -1,11 +1,14 @@
 //! One case's database.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 use crate::server::Servers;
+use crate::server::mssql::Idle;
+use crate::session::mssql::{Home, Lease};
 use crate::recount;
 use crate::session::{Engine, Session};
 
@@ -15,7 +18,8 @@ pub struct Db<'a> {
     pub name: String,
     servers: &'a Servers,
     accounts: Cell<Accounts>,
-    hand_on: Cell<bool>,
+    /* Connections over TDS that the case is done with; the next case goes on with them. */
+    sessions: Home,
     extra: RefCell<Vec<String>>,
 }
 
@@ -30,8 +34,8 @@ enum Accounts {
 
 impl<'a> Db<'a> {
     pub async fn create(engine: Engine, servers: &'a Servers) -> Result<Self> {
-        let name = match engine {
-            Engine::Postgres => servers.postgres()?.create_database().await?,
+        let Idle { name, sessions } = match engine {
+            Engine::Postgres => Idle { name: servers.postgres()?.create_database().await?, sessions: vec![] },
             Engine::Mssql => servers.mssql()?.take_database().await?,
         };
         Ok(Self {
@@ -39,17 +43,25 @@ impl<'a> Db<'a> {
             name,
             servers,
             accounts: Cell::new(Accounts::Balanced { archive_purged: 0 }),
-            hand_on: Cell::new(true),
+            sessions: Rc::new(RefCell::new(sessions)),
             extra: RefCell::default(),
         })
     }
 
-    /// A new connection.
+    /// A connection that nothing else uses.
     pub async fn session(&self) -> Result<Session> {
-        self.connect(&self.name).await
+        let idle = self.sessions.borrow_mut().pop();
+        match (self.engine, idle) {
+            (Engine::Postgres, _) => self.connect(&self.name).await,
+            (Engine::Mssql, Some(session)) => Ok(Session::Mssql(Lease::of(session, Some(self.sessions.clone())))),
+            (Engine::Mssql, None) => {
+                let session = self.servers.mssql()?.connect(&self.name).await?;
+                Ok(Session::Mssql(Lease::of(session, Some(self.sessions.clone()))))
+            }
+        }
     }
 
-    /// `N` new connections.
+    /// `N` connections.
     pub async fn sessions<const N: usize>(&self) -> Result<[Session; N]> {
         let mut sessions = Vec::with_capacity(N);
         for _ in 0..N {
@@ -58,10 +70,11 @@ impl<'a> Db<'a> {
         sessions.try_into().ok().context("N sessions")
     }
 
+    /// A new connection to any database of the server.
     pub async fn connect(&self, database: &str) -> Result<Session> {
         match self.engine {
             Engine::Postgres => self.servers.postgres()?.connect(database).await,
-            Engine::Mssql => self.servers.mssql()?.connect(database).await,
+            Engine::Mssql => Ok(Session::Mssql(Lease::of(self.servers.mssql()?.connect(database).await?, None))),
         }
     }
 
@@ -97,11 +110,6 @@ impl<'a> Db<'a> {
         self.accounts.set(Accounts::Broken);
     }
 
-    /// The case changes the schema, so no other case may inherit this database.
-    pub fn keep_to_myself(&self) {
-        self.hand_on.set(false);
-    }
-
     /// Checks section 5 of the contract now.
     pub async fn recount(&self) -> Result<()> {
         match self.accounts.get() {
@@ -134,8 +142,10 @@ impl<'a> Db<'a> {
         }
         match self.engine {
             Engine::Postgres => self.servers.postgres()?.drop_database(&self.name).await,
-            Engine::Mssql if self.hand_on.get() => self.servers.mssql()?.give_back(&self.name).await,
-            Engine::Mssql => self.servers.mssql()?.drop_database(&self.name).await,
+            Engine::Mssql => {
+                let sessions = self.sessions.take();
+                self.servers.mssql()?.give_back(Idle { name: self.name, sessions }).await
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::database::Db;
 use crate::server::mssql::Source;
-use crate::server::{Servers, block_on};
+use crate::server::Servers;
 use crate::session::Engine;
 
 type Run = for<'a> fn(&'a Db<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
@@ -55,7 +55,13 @@ macro_rules! scenario {
 /// Runs them all; the exit code is libtest's.
 pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
     let arguments = Arguments::from_args();
-    let servers = Arc::new(Servers::find());
+    let servers = match Servers::find() {
+        Ok(servers) => Arc::new(servers),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
     let required = std::env::var("CHOKAQ_REQUIRE_MSSQL").is_ok_and(|value| value == "1");
     let skipped = match &servers.mssql_source {
         Source::Nothing(why) if !required => Some(*why),
@@ -70,7 +76,9 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
             let (servers, tally) = (servers.clone(), tally.clone());
             Trial::test(format!("{engine}::{name}"), move || {
                 tally.count(engine);
-                block_on(run(engine, scenario, &servers)).map_err(|error| Failed::from(format!("{error:#}")))
+                servers
+                    .block_on(run(engine, scenario, &servers))
+                    .map_err(|error| Failed::from(format!("{error:#}")))
             })
             .with_ignored_flag(engine == Engine::Mssql && skipped.is_some())
         })

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow};
+use tokio::runtime::Runtime;
 
 use crate::session::Engine;
 
@@ -18,24 +19,36 @@ pub struct Servers {
     pub mssql_source: mssql::Source,
     mssql: OnceLock<Result<mssql::Server, String>>,
     postgres: OnceLock<Result<postgres::Server, String>>,
+    /* One for all cases: a connection lives on the runtime it was opened on, and some are handed on. */
+    runtime: Runtime,
 }
 
 impl Servers {
-    pub fn find() -> Self {
-        Self { mssql_source: mssql::Source::find(), mssql: OnceLock::new(), postgres: OnceLock::new() }
+    pub fn find() -> Result<Self> {
+        Ok(Self {
+            mssql_source: mssql::Source::find(),
+            mssql: OnceLock::new(),
+            postgres: OnceLock::new(),
+            runtime: tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?,
+        })
+    }
+
+    /// Runs a case to its end on the calling thread.
+    pub fn block_on<T>(&self, case: impl Future<Output = T>) -> T {
+        self.runtime.block_on(case)
     }
 
     pub fn postgres(&self) -> Result<&postgres::Server> {
-        shared(&self.postgres, postgres::Server::start)
+        shared(&self.postgres, || postgres::Server::start(&self.runtime))
     }
 
     pub fn mssql(&self) -> Result<&mssql::Server> {
-        shared(&self.mssql, || mssql::Server::start(&self.mssql_source))
+        shared(&self.mssql, || mssql::Server::start(&self.mssql_source, &self.runtime))
     }
 
     /// Drops what the run left on servers that outlive it.
     pub fn finish(&self) -> Result<()> {
-        block_on(async {
+        self.block_on(async {
             if let Some(Ok(server)) = self.postgres.get() {
                 server.drop_database(&server.template()).await?;
             }
@@ -55,7 +68,7 @@ impl Servers {
     }
 }
 
-/// Started on a thread of its own: a start blocks on its own runtime, which may not be inside the calling case's.
+/// Started on a thread of its own: a start blocks, which it may not do inside the calling case.
 fn shared<T: Send + Sync>(
     cell: &OnceLock<Result<T, String>>,
     start: impl FnOnce() -> Result<T> + Send,
@@ -66,11 +79,6 @@ fn shared<T: Send + Sync>(
     })
     .as_ref()
     .map_err(|error| anyhow!("{error}"))
-}
-
-/// Runs a future to its end on a fresh single-threaded runtime.
-pub fn block_on<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
 }
 
 /// A port that was free a moment ago.

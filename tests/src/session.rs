@@ -30,7 +30,7 @@ impl fmt::Display for Engine {
 /// A connection and what it speaks.
 pub enum Session {
     Postgres(postgres::Session),
-    Mssql(Box<mssql::Session>),
+    Mssql(mssql::Lease),
 }
 
 impl Session {
@@ -41,25 +41,58 @@ impl Session {
         }
     }
 
+    /// True where locked rows are skipped, false on Babelfish, which waits for them.
+    pub fn skips_locked_rows(&self) -> bool {
+        match self {
+            Self::Postgres(_) => true,
+            Self::Mssql(session) => !session.is_babelfish(),
+        }
+    }
+
+    /// The session over TDS itself.
+    pub fn into_mssql(self) -> Option<mssql::Session> {
+        match self {
+            Self::Postgres(_) => None,
+            Self::Mssql(lease) => lease.into_session(),
+        }
+    }
+
     /// Calls a public procedure with named arguments and checks that its result has exactly the contract's columns.
     pub async fn call(&mut self, procedure: &str, args: Args) -> Result<Rows, SqlError> {
         let contract = contract::procedure(procedure);
-        let names: Vec<&str> = args.iter().map(|(name, _)| *name).collect();
-        let values: Vec<Value> = args.iter().map(|(_, value)| value.clone()).collect();
+        let (named, values) = self.named_arguments(args);
         let rows = match self {
             Self::Postgres(session) => {
-                let named = named_arguments(&names, |name, n| format!("p_{} => ${n}", names::snake_case(name)));
                 let verb = if contract.kind == Kind::Looping { "CALL" } else { "SELECT * FROM" };
-                let sql = format!("{verb} chokaq.{}({named})", names::snake_case(procedure));
-                session.query(&sql, &values).await?
+                session.query(&format!("{verb} chokaq.{}({named})", names::snake_case(procedure)), &values).await?
             }
             Self::Mssql(session) => {
-                let named = named_arguments(&names, |name, n| format!("@{name} = @P{n}"));
                 session.query(&format!("EXECUTE chokaq.usp_{procedure} {named};"), &values).await?
             }
         };
         assert_eq!(*rows.columns, *contract.columns, "result columns of {procedure}");
         Ok(rows)
+    }
+
+    /// `p_job_id => $1` or `@JobId = @P1`, and the values that these stand for. A NULL is written out: over TDS an
+    /// untyped one is not taken by every server.
+    pub fn named_arguments(&self, args: Args) -> (String, Vec<Value>) {
+        let mut values = Vec::new();
+        let mut named = Vec::new();
+        for (name, value) in args {
+            let is_null = value == Value::Null;
+            if !is_null {
+                values.push(value);
+            }
+            let n = values.len();
+            named.push(match (self.engine(), is_null) {
+                (Engine::Postgres, false) => format!("p_{} => ${n}", names::snake_case(name)),
+                (Engine::Postgres, true) => format!("p_{} => NULL", names::snake_case(name)),
+                (Engine::Mssql, false) => format!("@{name} = @P{n}"),
+                (Engine::Mssql, true) => format!("@{name} = NULL"),
+            });
+        }
+        (named.join(", "), values)
     }
 
     /// A call whose result is one row.
@@ -155,8 +188,4 @@ impl Session {
         };
         Ok(rows.one().time("Now"))
     }
-}
-
-fn named_arguments(names: &[&str], one: impl Fn(&str, usize) -> String) -> String {
-    names.iter().zip(1..).map(|(name, n)| one(name, n)).collect::<Vec<_>>().join(", ")
 }

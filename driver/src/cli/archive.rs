@@ -37,7 +37,7 @@ pub struct Purge {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct CutOff {
-    /// Longer ago than this, counted from now on this machine's clock, for instance 90d
+    /// Longer ago than this, counted from now on the server's clock, for instance 90d
     #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
     older_than: Option<Duration>,
     /// Strictly before this instant, for instance 2026-01-31T08:00:00Z
@@ -63,13 +63,13 @@ impl Command {
 
 impl Purge {
     async fn run(self, session: &Session) -> Result<Answer, Failure> {
-        let older_than = self.cut_off.instant(OffsetDateTime::now_utc())?;
+        let client = session.patient(&session.client().await?);
+        let older_than = self.cut_off.instant(client.get_version().await?.server_time)?;
         let by = self.operator.name()?;
         let shown = older_than.format(&Rfc3339).map_err(Failure::new)?;
         if !self.consent.ask(&format!("delete the archived jobs that finished before {shown} for good?"))? {
             return Ok(Answer::No);
         }
-        let client = session.patient(&session.client().await?);
         let purge = PurgeArchive {
             cleanup_batch_size: self.cleanup_batch_size,
             max_batches: self.max_batches,

@@ -58,6 +58,9 @@ row! {
         pub contract_version: i32 = "ContractVersion",
         /// `mssql` or `postgres`.
         pub dialect: String = "Dialect",
+        /// The server's clock, by which all times and delays are counted.
+        #[serde(with = "time::serde::rfc3339")]
+        pub server_time: OffsetDateTime = "ServerTimeUtc",
     }
 }
 

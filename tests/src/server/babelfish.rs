@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use tokio::runtime::Runtime;
 
 use super::mssql::Endpoint;
 use super::supervised::{Home, Supervised};
-use super::{block_on, free_port, newest_bin, until_ready};
+use super::{free_port, newest_bin, until_ready};
 use crate::session::postgres;
 
 const DEFAULT_PREFIX: &str = "/opt/babelfish";
@@ -22,7 +23,7 @@ pub fn find_bin() -> Option<PathBuf> {
 }
 
 /// Starts a cluster with a TDS listener; its user is `chokaq` with that password too.
-pub fn start(bin: &Path) -> Result<(Endpoint, Supervised)> {
+pub fn start(bin: &Path, runtime: &Runtime) -> Result<(Endpoint, Supervised)> {
     let home = Home::create()?;
     home.initdb(bin, &["--locale=C.UTF-8"])?;
     let (port, tds_port) = (free_port()?, free_port()?);
@@ -38,7 +39,7 @@ pub fn start(bin: &Path) -> Result<(Endpoint, Supervised)> {
     )?;
     let mut config = tokio_postgres::Config::new();
     config.host("127.0.0.1").port(port).user("chokaq");
-    block_on(initialize(&config))?;
+    runtime.block_on(initialize(&config))?;
 
     let endpoint = Endpoint {
         host: "127.0.0.1".to_owned(),

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tiberius::{AuthMethod, Config, EncryptionLevel};
+use tokio::runtime::Runtime;
 use url::Url;
 
-use super::{babelfish, block_on, docker, until_ready};
+use super::{babelfish, docker, until_ready};
 use crate::deploy;
+use crate::session::mssql::Lease;
 use crate::session::{Session, mssql};
 
 /// Where the run's T-SQL server comes from.
@@ -80,22 +82,29 @@ impl Endpoint {
     }
 }
 
+/// A deployed, empty database that no case is using, with the connections that cases have left to it. On some servers
+/// a database takes seconds to make, and the first call of a procedure in a session takes another.
+pub struct Idle {
+    pub name: String,
+    pub sessions: Vec<mssql::Session>,
+}
+
 /// The server and the deployed databases no case is using.
 pub struct Server {
     pub version: String,
     endpoint: Endpoint,
-    idle: Mutex<Vec<String>>,
+    idle: Mutex<Vec<Idle>>,
     next: AtomicU32,
     /* Held for its Drop, which stops what the run started. */
     _process: Box<dyn Send + Sync>,
 }
 
 impl Server {
-    pub fn start(source: &Source) -> Result<Self> {
+    pub fn start(source: &Source, runtime: &Runtime) -> Result<Self> {
         let (endpoint, process): (Endpoint, Box<dyn Send + Sync>) = match source {
             Source::Url(url) => (Endpoint::parse(url).context("CHOKAQ_TEST_MSSQL_URL")?, Box::new(())),
             Source::Babelfish(bin) => {
-                let (endpoint, process) = babelfish::start(bin)?;
+                let (endpoint, process) = babelfish::start(bin, runtime)?;
                 (endpoint, Box::new(process))
             }
             Source::Docker => {
@@ -104,29 +113,37 @@ impl Server {
             }
             Source::Nothing(why) => bail!("{why}"),
         };
-        let version = block_on(async {
+        let version = runtime.block_on(async {
             let mut admin = until_ready(|| mssql::Session::connect(endpoint.config("master"))).await?;
             let version = admin.query("SELECT Version = CAST(@@VERSION AS nvarchar(400))", &[]).await?;
-            Ok(version.one().text("Version").lines().next().unwrap_or_default().to_owned())
+            Ok::<_, anyhow::Error>(version.one().text("Version").lines().next().unwrap_or_default().to_owned())
         })?;
         Ok(Self { version, endpoint, idle: Mutex::default(), next: AtomicU32::new(0), _process: process })
     }
 
-    /// A deployed, empty database that no other case uses. Creating one takes seconds, so a case that leaves its
-    /// database sound hands it on.
-    pub async fn take_database(&self) -> Result<String> {
-        if let Some(name) = self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.pop() {
-            return Ok(name);
+    /// A database for one case.
+    pub async fn take_database(&self) -> Result<Idle> {
+        if let Some(idle) = self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.pop() {
+            return Ok(idle);
         }
         let name = self.create_empty_database().await?;
         deploy::up(&self.url(&name)?).await?;
-        Ok(name)
+        Ok(Idle { name, sessions: vec![] })
     }
 
-    /// Empties the tables and hands the database on.
-    pub async fn give_back(&self, name: &str) -> Result<()> {
-        self.connect(name).await?.empty_tables().await?;
-        self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.push(name.to_owned());
+    /// Ends what the sessions left open, empties the tables, and hands both on to the next case.
+    pub async fn give_back(&self, mut idle: Idle) -> Result<()> {
+        for session in &mut idle.sessions {
+            session.batch("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;").await?;
+        }
+        let session = match idle.sessions.pop() {
+            Some(session) => session,
+            None => self.connect(&idle.name).await?,
+        };
+        let mut session = Session::Mssql(Lease::of(session, None));
+        session.empty_tables().await?;
+        idle.sessions.extend(session.into_mssql());
+        self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.push(idle);
         Ok(())
     }
 
@@ -146,16 +163,17 @@ impl Server {
     /// Drops the databases that cases handed on; a server given by URL outlives the run.
     pub async fn drop_idle(&self) -> Result<()> {
         let idle = std::mem::take(&mut *self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?);
-        for name in idle {
+        for Idle { name, sessions } in idle {
+            drop(sessions);
             self.drop_database(&name).await?;
         }
         Ok(())
     }
 
-    pub async fn connect(&self, database: &str) -> Result<Session> {
+    pub async fn connect(&self, database: &str) -> Result<mssql::Session> {
         let mut session = mssql::Session::connect(self.endpoint.config(database)).await?;
         session.batch("SET LOCK_TIMEOUT 60000").await?;
-        Ok(Session::Mssql(Box::new(session)))
+        Ok(session)
     }
 
     /// The URL of one of its databases, as an application would write it.

@@ -5,10 +5,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
+use tokio::runtime::Runtime;
 use tokio_postgres::Config;
 
 use super::supervised::{Home, Supervised};
-use super::{block_on, free_port, newest_bin, until_ready};
+use super::{free_port, newest_bin, until_ready};
 use crate::deploy;
 use crate::session::{Session, postgres};
 
@@ -21,7 +22,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start() -> Result<Self> {
+    pub fn start(runtime: &Runtime) -> Result<Self> {
         let (config, process) = match std::env::var("CHOKAQ_TEST_POSTGRES_URL") {
             Ok(url) => (url.parse::<Config>().context("CHOKAQ_TEST_POSTGRES_URL")?, None),
             Err(_) => {
@@ -30,7 +31,7 @@ impl Server {
             }
         };
         let mut server = Self { version: String::new(), config, next: AtomicU32::new(0), _process: process };
-        block_on(async {
+        runtime.block_on(async {
             let admin = until_ready(|| postgres::Session::connect(&server.config)).await?;
             server.version = admin.query("SHOW server_version", &[]).await?.one().text("ServerVersion");
             let template = server.template();

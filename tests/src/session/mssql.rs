@@ -1,5 +1,9 @@
 //! A session over TDS.
 
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+use std::rc::Rc;
+
 use futures_util::TryStreamExt;
 use tiberius::{ColumnData, FromSql, Query, QueryItem, ToSql};
 use time::PrimitiveDateTime;
@@ -12,6 +16,48 @@ use crate::value::Value;
 
 pub struct Session {
     client: tiberius::Client<Compat<TcpStream>>,
+    is_babelfish: bool,
+}
+
+/// Where the sessions of a case go when it lets go of them.
+pub type Home = Rc<RefCell<Vec<Session>>>;
+
+/// A session that goes home when it is dropped, if it has one.
+pub struct Lease {
+    session: Option<Session>,
+    home: Option<Home>,
+}
+
+impl Lease {
+    pub fn of(session: Session, home: Option<Home>) -> Self {
+        Self { session: Some(session), home }
+    }
+
+    pub fn into_session(mut self) -> Option<Session> {
+        self.session.take()
+    }
+}
+
+impl Deref for Lease {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        self.session.as_ref().expect("a lease holds its session until it ends")
+    }
+}
+
+impl DerefMut for Lease {
+    fn deref_mut(&mut self) -> &mut Session {
+        self.session.as_mut().expect("a lease holds its session until it ends")
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let (Some(session), Some(home)) = (self.session.take(), &self.home) {
+            home.borrow_mut().push(session);
+        }
+    }
 }
 
 impl Session {
@@ -19,7 +65,10 @@ impl Session {
         let tcp = TcpStream::connect(config.get_addr()).await.map_err(SqlError::other)?;
         tcp.set_nodelay(true).map_err(SqlError::other)?;
         let client = tiberius::Client::connect(config, tcp.compat_write()).await?;
-        Ok(Self { client })
+        let mut session = Self { client, is_babelfish: false };
+        let answer = session.query("SELECT CAST(SERVERPROPERTY('Babelfish') AS int) AS Babelfish", &[]).await?;
+        session.is_babelfish = answer.one()["Babelfish"] == 1;
+        Ok(session)
     }
 
     /// One statement with arguments; it must answer with at most one result set.
@@ -27,7 +76,7 @@ impl Session {
         let mut query = Query::new(sql);
         for value in values {
             match value {
-                Value::Null => query.bind(Option::<String>::None),
+                Value::Null => return Err(SqlError::other("a NULL is written into the statement")),
                 Value::Bool(flag) => query.bind(*flag),
                 Value::Int(number) => query.bind(*number),
                 Value::Float(number) => query.bind(*number),
@@ -55,9 +104,17 @@ impl Session {
         Ok(Rows::new(columns.unwrap_or_default(), rows))
     }
 
+    /// True on a server that takes lock hints and does not heed them: it never skips a locked row, it waits.
+    pub fn is_babelfish(&self) -> bool {
+        self.is_babelfish
+    }
+
     pub async fn is_blocked(&mut self, spid: i64) -> Result<bool, SqlError> {
-        let sql = "SELECT N = COUNT(*) FROM sys.dm_exec_requests AS r
-            WHERE r.session_id = @P1 AND r.blocking_session_id <> 0";
+        let sql = if self.is_babelfish {
+            "SELECT COUNT(*) AS N FROM pg_catalog.pg_stat_activity AS a WHERE a.pid = @P1 AND a.wait_event_type = 'Lock'"
+        } else {
+            "SELECT COUNT(*) AS N FROM sys.dm_exec_requests AS r WHERE r.session_id = @P1 AND r.blocking_session_id <> 0"
+        };
         Ok(self.query(sql, &[spid.into()]).await?.one().int("N") > 0)
     }
 

@@ -100,11 +100,15 @@ CREATE TABLE chokaq.JobsHot (
         OR (Status <> 0 AND WorkerId IS NOT NULL))
 );
 
-/* No index reads Status, StartedAtUtc or HeartbeatUtc: a start or a heartbeat writes one row of one index. */
-CREATE INDEX IX_JobsHot_Queue_Priority_DueAtUtc_Arrival ON chokaq.JobsHot(Queue, Priority DESC, DueAtUtc, Arrival) WHERE WorkerId IS NULL
+/*
+No index reads Status, StartedAtUtc or HeartbeatUtc: a start or a heartbeat writes one row of one index.
+WorkerId is included where it is always NULL: without it SQL Server looks every row up to see the filter hold.
+*/
+CREATE INDEX IX_JobsHot_Queue_Priority_DueAtUtc_Arrival ON chokaq.JobsHot(Queue, Priority DESC, DueAtUtc, Arrival) INCLUDE (WorkerId) WHERE WorkerId IS NULL
 AND IsDue = 1;
 
-CREATE INDEX IX_JobsHot_Queue_DueAtUtc ON chokaq.JobsHot(Queue, DueAtUtc) WHERE WorkerId IS NULL AND IsDue = 0;
+CREATE INDEX IX_JobsHot_Queue_DueAtUtc ON chokaq.JobsHot(Queue, DueAtUtc) INCLUDE (WorkerId) WHERE WorkerId IS NULL
+AND IsDue = 0;
 
 CREATE INDEX IX_JobsHot_Queue_Id ON chokaq.JobsHot(Queue, Id) WHERE WorkerId IS NOT NULL;
 

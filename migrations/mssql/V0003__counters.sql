@@ -15,6 +15,8 @@ CREATE TABLE chokaq.QueueTotals (
     CONSTRAINT PK_QueueTotals PRIMARY KEY CLUSTERED (Queue)
 );
 
+ALTER TABLE chokaq.QueueTotals SET (LOCK_ESCALATION = DISABLE);
+
 CREATE TABLE chokaq.CounterDeltas (
     DeltaId BIGINT IDENTITY(1, 1) NOT NULL,
     Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,

@@ -1,8 +1,8 @@
 /*
 The totals per queue. PurgedTotal counts jobs purged from the DLQ; a purge of the Archive leaves every total as it was.
-The hints keep a fold from being seen half done: the totals stay share-locked until the statement ends, and a fold
-locks them before it takes a delta; deltas that are not committed are passed over. Under READ_COMMITTED_SNAPSHOT
-the hints bring the locks back.
+The hints keep a fold from being seen half done, in whatever order the two tables are read: what was read stays
+share-locked, and a fold passes over queues and deltas that it cannot lock. Deltas that are not committed are passed
+over here. READPAST needs READ COMMITTED or REPEATABLE READ.
 */
 CREATE OR ALTER VIEW chokaq.StatsSummary
 AS
@@ -29,6 +29,6 @@ FROM (
         d.Resurrected,
         d.Purged,
         d.AtUtc
-    FROM chokaq.CounterDeltas AS d WITH (READPAST, READCOMMITTEDLOCK)
+    FROM chokaq.CounterDeltas AS d WITH (READPAST, REPEATABLEREAD)
 ) AS s
 GROUP BY s.Queue;

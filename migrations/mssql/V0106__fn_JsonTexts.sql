@@ -19,5 +19,6 @@ RETURNS TABLE AS RETURN (
             SELECT CASE WHEN MAX(q.[value]) = N'"' THEN 0 ELSE 1 END AS IsEscaped FROM OPENJSON(N'["\""]') AS q
         ) AS p
     ) AS s
-    GROUP BY s.Value
+    /* By length too: = does not see a trailing space, and usp_CheckJobIds must. */
+    GROUP BY s.Value, DATALENGTH(s.Value)
 );

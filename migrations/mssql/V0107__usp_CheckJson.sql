@@ -30,7 +30,9 @@ BEGIN
             SELECT @Count = COUNT(*) FROM OPENJSON(N'[' + @Value + N']') AS j;
         END TRY
         BEGIN CATCH
-            SET @Message = LEFT(ERROR_MESSAGE(), 1500) + N' (The position counts one more, for a bracket before it.)';
+            /* THROW takes a single % for a format. */
+            SET @Message = REPLACE(LEFT(ERROR_MESSAGE(), 1000), N'%', N'%%') +
+                N' (The position counts one more, for a bracket before it.)';
         END CATCH;
     END;
 

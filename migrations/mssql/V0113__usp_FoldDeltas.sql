@@ -10,11 +10,15 @@ CREATE OR ALTER PROCEDURE chokaq.usp_FoldDeltas @BatchSize INT, @FoldedCount INT
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
+    /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @LockResult INT, @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+    DECLARE @LockResult INT, @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
+    DECLARE @Locked TABLE (
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+    );
     DECLARE @Gone TABLE (
         Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
         AtUtc DATETIME2(7) NOT NULL,
@@ -40,9 +44,22 @@ BEGIN
 
         IF @LockResult >= 0
         BEGIN
-            /* All totals first, in key order and exclusively: a reader of StatsSummary is either before this or after all of it. */
-            UPDATE chokaq.QueueTotals
-            SET LastFoldUtc = SYSUTCDATETIME();
+            /* A queue without totals gets them, or its deltas would have nowhere to go. */
+            INSERT INTO chokaq.QueueTotals (Queue)
+            SELECT DISTINCT d.Queue
+            FROM chokaq.CounterDeltas AS d WITH (READPAST, READCOMMITTEDLOCK)
+            WHERE NOT EXISTS (SELECT 1 FROM chokaq.QueueTotals AS t WITH (FORCESEEK) WHERE t.Queue = d.Queue);
+
+            /*
+            The totals first, and only those that are free: XLOCK asks for the final lock at once, so READPAST passes over
+            rows that a reader of StatsSummary or the creator of a queue holds. Their deltas wait for the next fold.
+            */
+            INSERT INTO @Locked (Queue)
+            SELECT t.Queue FROM chokaq.QueueTotals AS t WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK);
+
+            UPDATE chokaq.QueueTotals WITH (ROWLOCK, FORCESEEK)
+            SET LastFoldUtc = SYSUTCDATETIME()
+            WHERE Queue IN (SELECT l.Queue FROM @Locked AS l);
 
             DELETE FROM chokaq.CounterDeltas WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             OUTPUT
@@ -58,6 +75,7 @@ BEGIN
             WHERE DeltaId IN (
                     SELECT TOP (@BatchSize) d.DeltaId
                     FROM chokaq.CounterDeltas AS d WITH (READPAST, READCOMMITTEDLOCK)
+                    WHERE d.Queue IN (SELECT l.Queue FROM @Locked AS l)
                     ORDER BY d.DeltaId
                 );
 

@@ -14,7 +14,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_MarkAsProcessing @JobId NVARCHAR(4000), @Wo
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
 
     IF chokaq.fn_IsName(@JobId, 50) = 0
         THROW 59001, N'@JobId must be 1 to 50 characters without white space at either end.', 1;
@@ -28,7 +28,7 @@ BEGIN
         @Now DATETIME2(7) = SYSUTCDATETIME(),
         @Outcome VARCHAR(20) = 'started',
         @Owner NVARCHAR(100) = @WorkerId,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     BEGIN TRY
         IF @OwnsTransaction = 1

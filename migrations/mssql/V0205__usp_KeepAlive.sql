@@ -16,7 +16,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_KeepAlive
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
 
     EXECUTE chokaq.usp_CheckJobIds @JobIds = @JobIds, @Max = 4000;
@@ -27,7 +26,7 @@ BEGIN
     DECLARE
         @Now DATETIME2(7) = SYSUTCDATETIME(),
         @Owner NVARCHAR(100) = @WorkerId,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     DECLARE @Asked TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
@@ -44,7 +43,8 @@ BEGIN
         IF @OwnsTransaction = 1
             BEGIN TRANSACTION;
 
-        UPDATE chokaq.JobsHot
+        /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
+        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
         SET HeartbeatUtc = @Now, LastUpdatedUtc = @Now
         OUTPUT inserted.Id INTO @Alive (Id)
         WHERE Id IN (SELECT i.Id FROM @Asked AS i) AND WorkerId = @Owner;

@@ -14,7 +14,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ReleaseJob @JobId NVARCHAR(4000), @WorkerId
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
 
     IF chokaq.fn_IsName(@JobId, 50) = 0
         THROW 59001, N'@JobId must be 1 to 50 characters without white space at either end.', 1;
@@ -26,7 +26,7 @@ BEGIN
         @Id NVARCHAR(50) = @JobId,
         @Outcome VARCHAR(20) = 'released',
         @Owner NVARCHAR(100) = @WorkerId,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     BEGIN TRY
         IF @OwnsTransaction = 1

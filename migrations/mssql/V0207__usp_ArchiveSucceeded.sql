@@ -18,7 +18,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ArchiveSucceeded
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
 
     IF chokaq.fn_IsName(@JobId, 50) = 0
         THROW 59001, N'@JobId must be 1 to 50 characters without white space at either end.', 1;
@@ -34,7 +34,7 @@ BEGIN
         @Message NVARCHAR(2048),
         @Outcome VARCHAR(20),
         @Owner NVARCHAR(100) = @WorkerId,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @Queue NVARCHAR(255);
 
     BEGIN TRY
@@ -110,7 +110,7 @@ BEGIN
 
         IF ERROR_NUMBER() IN (2601, 2627)
         BEGIN
-            SET @Message = N'Job ' + @Id + N' is in Hot and in the Archive; it stays in Hot.';
+            SET @Message = N'Job ' + REPLACE(@Id, N'%', N'%%') + N' is in Hot and in the Archive; it stays in Hot.';
             THROW 59090, @Message, 1;
         END;
 

@@ -23,7 +23,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_UpdateJobData
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
 
     DECLARE @HasMore BIT = CASE WHEN @Priority IS NULL THEN 0 ELSE 1 END;
 
@@ -45,7 +45,7 @@ BEGIN
         @OldRevision BIGINT,
         @OldTags NVARCHAR(1000),
         @Outcome VARCHAR(20),
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @Queue NVARCHAR(255),
         @Revision BIGINT,
         @Status TINYINT,

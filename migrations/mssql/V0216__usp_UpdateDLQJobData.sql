@@ -22,7 +22,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_UpdateDLQJobData
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
 
     EXECUTE chokaq.usp_CheckEdit
         @JobId = @JobId,
@@ -41,7 +41,7 @@ BEGIN
         @OldRevision BIGINT,
         @OldTags NVARCHAR(1000),
         @Outcome VARCHAR(20),
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @Queue NVARCHAR(255),
         @Revision BIGINT;
 

@@ -52,7 +52,7 @@ BEGIN
 
     /*
     Without row versions the tables are read one after the other: a job that moves meanwhile can be missed, so
-    look again.
+    look again, or be seen twice, so take the newer row.
     */
     WHILE @Round < 3 AND NOT EXISTS (SELECT 1 FROM #Found AS f)
     BEGIN
@@ -181,7 +181,7 @@ BEGIN
         WHERE a.Id = @Id;
     END;
 
-    SELECT
+    SELECT TOP (1)
         f.Pillar,
         f.JobId,
         f.Queue,
@@ -209,5 +209,6 @@ BEGIN
         f.LastModifiedBy,
         f.ResurrectCount,
         f.Revision
-    FROM #Found AS f;
+    FROM #Found AS f
+    ORDER BY f.LastUpdatedUtc DESC, f.Revision DESC;
 END;

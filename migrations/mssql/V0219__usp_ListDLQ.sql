@@ -15,7 +15,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ListDLQ
     @FailureReason INT = NULL,
     @FromUtc DATETIME2(7) = NULL, /* FailedAtUtc at or after */
     @ToUtc DATETIME2(7) = NULL, /* FailedAtUtc before */
-    @Search NVARCHAR(4000) = NULL, /* a substring of id, type, tags, error or payload; no wildcards */
+    @Search NVARCHAR(MAX) = NULL, /* a substring of id, type, tags, error or payload; no wildcards */
     @Limit INT = 100, /* 1-1000 */
     @BeforeFailedAtUtc DATETIME2(7) = NULL, /* FailedAtUtc and JobId of the last row of the page before */
     @BeforeJobId NVARCHAR(4000) = NULL
@@ -35,14 +35,17 @@ BEGIN
     IF @FailureReason NOT BETWEEN 0 AND 11
         THROW 59001, N'@FailureReason must be NULL or 0 to 11 (see chokaq.FailureReasons).', 1;
 
-    IF DATALENGTH(@Search) = 0
-        THROW 59001, N'@Search must be NULL or at least 1 character.', 1;
+    IF DATALENGTH(@Search) = 0 OR DATALENGTH(@Search) > 8000
+        THROW 59001, N'@Search must be NULL or 1 to 4000 characters.', 1;
 
     IF @Limit IS NULL OR @Limit NOT BETWEEN 1 AND 1000
         THROW 59001, N'@Limit must be 1 to 1000.', 1;
 
     IF @BeforeJobId IS NOT NULL AND @BeforeFailedAtUtc IS NULL
         THROW 59001, N'@BeforeFailedAtUtc must be given with @BeforeJobId.', 1;
+
+    IF chokaq.fn_Utf16Length(@BeforeJobId) > 50
+        THROW 59001, N'@BeforeJobId must be NULL or at most 50 characters.', 1;
 
     /* Locals of the columns' types: a wider parameter on the other side of = would keep the indexes from being sought. */
     DECLARE
@@ -51,6 +54,7 @@ BEGIN
         @Reason TINYINT = @FailureReason,
         @TypeName NVARCHAR(255) = @Type;
 
+    /* A preview never ends in the first half of a surrogate pair: a driver would refuse the whole page. */
     SELECT TOP (@Limit)
         d.Id AS JobId,
         d.Queue,
@@ -72,8 +76,14 @@ BEGIN
         d.LastModifiedBy,
         d.ResurrectCount,
         d.Revision,
-        LEFT(d.Payload, 200) AS PayloadPreview,
-        LEFT(d.ErrorDetails, 200) AS ErrorPreview,
+        LEFT(
+            d.Payload,
+            CASE WHEN UNICODE(SUBSTRING(d.Payload, 200, 1)) BETWEEN 55296 AND 56319 THEN 199 ELSE 200 END
+        ) AS PayloadPreview,
+        LEFT(
+            d.ErrorDetails,
+            CASE WHEN UNICODE(SUBSTRING(d.ErrorDetails, 200, 1)) BETWEEN 55296 AND 56319 THEN 199 ELSE 200 END
+        ) AS ErrorPreview,
         CONVERT(INT, LEN(d.Payload + N'x') - 1) AS PayloadLength
     FROM chokaq.JobsDLQ AS d WITH (READPAST, READCOMMITTEDLOCK)
     LEFT JOIN chokaq.FailureReasons AS r ON r.FailureReason = d.FailureReason

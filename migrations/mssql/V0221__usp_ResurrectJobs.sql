@@ -16,7 +16,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ResurrectJobs
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
 
     EXECUTE chokaq.usp_CheckJobIds @JobIds = @JobIds, @Max = 4000;
@@ -29,7 +28,7 @@ BEGIN
         @BatchId UNIQUEIDENTIFIER = NEWID(),
         @Now DATETIME2(7),
         @Number BIGINT,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     DECLARE @Asked TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,

@@ -16,7 +16,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_PurgeDLQJobs
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
 
     EXECUTE chokaq.usp_CheckJobIds @JobIds = @JobIds, @Max = 4000;
@@ -27,7 +26,7 @@ BEGIN
     DECLARE
         @Actor NVARCHAR(100) = @PurgedBy,
         @BatchId UNIQUEIDENTIFIER = NEWID(),
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0);
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     DECLARE @Asked TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
@@ -64,7 +63,8 @@ BEGIN
         ORDER BY i.Id
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
-        DELETE FROM chokaq.JobsDLQ
+        /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
+        DELETE FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
         OUTPUT
             deleted.Id,
             deleted.Queue,

@@ -19,7 +19,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_PurgeArchiveBatch
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
     /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -33,6 +32,9 @@ BEGIN
     IF @PurgedBy IS NOT NULL AND chokaq.fn_IsName(@PurgedBy, 100) = 0
         THROW 59001, N'@PurgedBy must be NULL or 1 to 100 characters without white space at either end.', 1;
 
+    IF chokaq.fn_Utf16Length(@AfterJobId) > 50
+        THROW 59001, N'@AfterJobId must be NULL or at most 50 characters.', 1;
+
     DECLARE
         @Actor NVARCHAR(100) = @PurgedBy,
         @AfterId NVARCHAR(50) = COALESCE(@AfterJobId, N''),
@@ -40,7 +42,7 @@ BEGIN
         @DeletedCount INT,
         @LastFinishedAtUtc DATETIME2(7),
         @LastJobId NVARCHAR(50),
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @SeenCount INT;
 
     DECLARE @Seen TABLE (
@@ -76,14 +78,16 @@ BEGIN
         WHERE s.Place <= @CleanupBatchSize
         ORDER BY s.Place DESC;
 
+        /* DISTINCT: a read without locks can see a row twice. */
         INSERT INTO @Mine (Id)
-        SELECT a.Id
+        SELECT DISTINCT a.Id
         FROM @Seen AS s
         INNER JOIN chokaq.JobsArchive AS a WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON a.Id = s.Id
         WHERE s.Place <= @CleanupBatchSize AND a.FinishedAtUtc < @OlderThanUtc
         OPTION (FORCE ORDER, LOOP JOIN);
 
-        DELETE FROM chokaq.JobsArchive
+        /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
+        DELETE FROM chokaq.JobsArchive WITH (ROWLOCK, FORCESEEK)
         WHERE Id IN (SELECT m.Id FROM @Mine AS m) AND FinishedAtUtc < @OlderThanUtc;
 
         SET @DeletedCount = @@ROWCOUNT;

@@ -44,7 +44,8 @@ BEGIN
         LastJobId NVARCHAR(50) COLLATE Latin1_General_BIN2 NULL
     );
 
-    WHILE @Pass = 1 OR (@Pass <= 3 AND @SkippedCount > 0 AND @HasMore = 0)
+    WHILE @Pass = 1
+          OR (@Pass <= 3 AND @SkippedCount > 0 AND @HasMore = 0 AND (@MaxBatches IS NULL OR @BatchCount < @MaxBatches))
     BEGIN
         SELECT @Pass = @Pass + 1, @SkippedCount = 0, @HasMore = 1, @AfterFinishedAtUtc = NULL, @AfterJobId = NULL;
 

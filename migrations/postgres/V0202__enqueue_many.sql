@@ -63,6 +63,7 @@ BEGIN
     WITH jobs AS (
         SELECT
             j.ordinal,
+            j.job ->> 'jobId' COLLATE "C" AS given_id,
             COALESCE(j.job ->> 'jobId', chokaq.new_job_id()) COLLATE "C" AS id,
             j.job ->> 'queue' AS queue,
             j.job ->> 'type' AS type,
@@ -82,7 +83,7 @@ BEGIN
     ),
     firsts AS (
         SELECT
-            j.ordinal, j.id, j.queue, j.type, j.payload, j.tags, j.idempotency_key, j.priority, j.due_at_utc,
+            j.ordinal, j.given_id, j.id, j.queue, j.type, j.payload, j.tags, j.idempotency_key, j.priority, j.due_at_utc,
             j.is_scheduled, j.created_by,
             row_number() OVER (PARTITION BY j.idempotency_key ORDER BY j.ordinal) AS key_place,
             row_number() OVER (PARTITION BY j.id ORDER BY j.ordinal) AS id_place
@@ -100,8 +101,8 @@ BEGIN
             v_now, f.created_by, v_now, v_number + f.ordinal - 1
         FROM firsts AS f
         WHERE f.id_place = 1 AND (f.key_place = 1 OR f.idempotency_key IS NULL)
-        /* In key order, so that two calls that share keys or ids wait for each other in one direction only. */
-        ORDER BY f.idempotency_key, f.id
+        /* By id, or by key where the caller chose none: two calls that share them wait in one direction only. */
+        ORDER BY f.given_id, f.idempotency_key, f.ordinal
         ON CONFLICT DO NOTHING
         RETURNING h.id, h.arrival
     )

@@ -5,7 +5,8 @@ Twin         mssql/usp_FetchNextBatch.sql
 Result       the claimed jobs in claim order: priority DESC, due time, arrival
 Errors       QC001
 Transaction  joining; a queue with max_workers is held for the rest of it
-Locks        queues (capped ones only), jobs_hot: the rows it takes, no others; what rivals hold is skipped
+Locks        queue_claims (capped queues only), jobs_hot: the rows it takes, and rows that became due since the fetch
+             before; what rivals hold is skipped
 Granted to   chokaq_worker
 Example      SELECT * FROM chokaq.fetch_next_batch('worker-1', 10, ARRAY['mail']);
 */
@@ -47,6 +48,8 @@ DECLARE
     v_ids text[];
     v_left integer := p_batch_size;
     v_now timestamptz := clock_timestamp();
+    v_promote integer;
+    v_promote_per_queue integer;
     v_reach integer := 0;
     v_rooms integer[];
     v_shut text[] := '{}';
@@ -63,7 +66,19 @@ BEGIN
             MESSAGE = 'p_queues must be NULL or names of 1 to 255 characters without white space at either end.';
     END IF;
 
-    /* More per queue than one fetch can take, so that due jobs never pile up unseen; at random, so that no queue waits for another. */
+    /*
+    More per queue than one fetch can take, so that due jobs never pile up unseen; at random, so that no queue waits
+    for another. Inside a caller's transaction, which begins before its statement does, only as many as it may take:
+    they stay locked until it ends.
+    */
+    IF statement_timestamp() = transaction_timestamp() THEN
+        v_promote := GREATEST(4 * p_batch_size, 1000);
+        v_promote_per_queue := GREATEST(2 * p_batch_size, 50);
+    ELSE
+        v_promote := p_batch_size;
+        v_promote_per_queue := p_batch_size;
+    END IF;
+
     UPDATE chokaq.jobs_hot AS h
     SET is_due = true
     WHERE h.id = ANY (ARRAY(
@@ -79,10 +94,10 @@ BEGIN
             FROM chokaq.jobs_hot AS n
             WHERE n.queue = o.queue AND n.worker_id IS NULL AND NOT n.is_due AND n.due_at_utc <= v_now
             ORDER BY n.queue, n.due_at_utc
-            LIMIT GREATEST(2 * p_batch_size, 50)
+            LIMIT v_promote_per_queue
             FOR UPDATE SKIP LOCKED
         ) AS d
-        LIMIT GREATEST(4 * p_batch_size, 1000)
+        LIMIT v_promote
     ));
 
     WHILE v_left > 0 LOOP

@@ -18,7 +18,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ArchiveZombiesBatch
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
     /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -29,6 +28,12 @@ BEGIN
     IF @BatchSize IS NULL OR @BatchSize NOT BETWEEN 1 AND 4000
         THROW 59001, N'@BatchSize must be 1 to 4000.', 1;
 
+    IF chokaq.fn_Utf16Length(@AfterQueue) > 255
+        THROW 59001, N'@AfterQueue must be NULL or at most 255 characters.', 1;
+
+    IF chokaq.fn_Utf16Length(@AfterJobId) > 50
+        THROW 59001, N'@AfterJobId must be NULL or at most 50 characters.', 1;
+
     DECLARE
         @AfterId NVARCHAR(50) = COALESCE(@AfterJobId, N''),
         @AfterName NVARCHAR(255) = COALESCE(@AfterQueue, N''),
@@ -37,7 +42,7 @@ BEGIN
         @MovedCount INT,
         @Now DATETIME2(7) = SYSUTCDATETIME(),
         @Number BIGINT,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @SeenCount INT;
 
     DECLARE @Seen TABLE (
@@ -97,9 +102,9 @@ BEGIN
         WHERE s.Place <= @BatchSize
         ORDER BY s.Place DESC;
 
-        /* An id that has ended before would stop the whole batch at a primary key. */
+        /* An id that has ended before would stop the whole batch at a primary key. GROUP BY: a read without locks can see a row twice. */
         INSERT INTO @Mine (Id, Place, TimeoutSeconds)
-        SELECT h.Id, s.Place, s.TimeoutSeconds
+        SELECT h.Id, MIN(s.Place), MIN(s.TimeoutSeconds)
         FROM @Seen AS s
         INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = s.Id
         WHERE s.Place <= @BatchSize
@@ -107,10 +112,11 @@ BEGIN
             AND h.HeartbeatUtc <= DATEADD(SECOND, -s.TimeoutSeconds, @Now)
             AND NOT EXISTS (SELECT 1 FROM chokaq.JobsDLQ AS d WHERE d.Id = h.Id)
             AND NOT EXISTS (SELECT 1 FROM chokaq.JobsArchive AS a WHERE a.Id = h.Id)
+        GROUP BY h.Id
         OPTION (FORCE ORDER, LOOP JOIN);
 
-        /* Decided again by status and heartbeat, for a server that ignores the locks: a job that ended or lives stays out. */
-        DELETE FROM chokaq.JobsHot
+        /* Decided again by status and heartbeat, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
+        DELETE FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
         OUTPUT
             deleted.Id,
             deleted.Queue,

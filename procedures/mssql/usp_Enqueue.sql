@@ -24,7 +24,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_Enqueue
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
 
     IF chokaq.fn_IsName(@Queue, 255) = 0
         THROW 59001, N'@Queue must be 1 to 255 characters without white space at either end.', 1;
@@ -60,7 +60,7 @@ BEGIN
         @Now DATETIME2(7),
         @Number BIGINT,
         @Outcome VARCHAR(20),
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @QueueName NVARCHAR(255) = @Queue,
         @Round INT = 0;
 

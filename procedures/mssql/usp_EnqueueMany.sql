@@ -15,7 +15,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_EnqueueMany
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
 
     IF @Jobs IS NULL
@@ -34,7 +33,7 @@ BEGIN
         @IsEscaped BIT,
         @Now DATETIME2(7),
         @Number BIGINT,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @Problem NVARCHAR(2048),
         @Queue NVARCHAR(255),
         @Round INT = 0;
@@ -42,30 +41,34 @@ BEGIN
     /* A row per field, as OPENJSON gives it: a value of the wrong type is seen before anything is read from it. */
     DECLARE @Fields TABLE (
         Ordinal INT NOT NULL,
-        Name NVARCHAR(4000) COLLATE Latin1_General_BIN2 NOT NULL,
+        Name NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL, /* NULL: the element itself */
         Value NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
         JsonType INT NOT NULL
     );
+    /* Twice as wide as the limits: a server that counts characters may hold two code units in each. */
     DECLARE @Asked TABLE (
         Ordinal INT NOT NULL PRIMARY KEY,
-        Queue NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
-        Type NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
+        Queue NVARCHAR(512) COLLATE Latin1_General_BIN2 NULL,
+        Type NVARCHAR(512) COLLATE Latin1_General_BIN2 NULL,
         Payload NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
-        GivenId NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
-        Tags NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
+        GivenId NVARCHAR(102) COLLATE Latin1_General_BIN2 NULL,
+        Tags NVARCHAR(2002) COLLATE Latin1_General_BIN2 NULL,
         Priority NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
         DelaySeconds NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
         ScheduledAtUtc NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
-        IdempotencyKey NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
-        CreatedBy NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
+        IdempotencyKey NVARCHAR(512) COLLATE Latin1_General_BIN2 NULL,
+        CreatedBy NVARCHAR(202) COLLATE Latin1_General_BIN2 NULL,
         DueAtUtc DATETIME2(7) NULL,
         Outcome VARCHAR(20) NULL,
         JobId NVARCHAR(50) COLLATE Latin1_General_BIN2 NULL
     );
+    DECLARE @Met TABLE (
+        Ordinal INT NOT NULL PRIMARY KEY,
+        JobId NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL
+    );
 
-    /* One row without a name for the element itself, so that an empty object is an element too. */
     INSERT INTO @Fields (Ordinal, Name, Value, JsonType)
-    SELECT CONVERT(INT, j.[key]) + 1, N'', NULL, j.[type] FROM OPENJSON(@Jobs) AS j;
+    SELECT CONVERT(INT, j.[key]) + 1, NULL, NULL, j.[type] FROM OPENJSON(@Jobs) AS j;
 
     INSERT INTO @Fields (Ordinal, Name, Value, JsonType)
     SELECT CONVERT(INT, j.[key]) + 1, f.[key], f.[value], f.[type]
@@ -78,7 +81,10 @@ BEGIN
             x.Ordinal,
             x.Name,
             CASE
-                WHEN x.Name = N'' THEN CASE WHEN x.JsonType <> 5 THEN N'must be an object.' END
+                WHEN x.Name IS NULL THEN CASE WHEN x.JsonType <> 5 THEN N'must be an object.' END
+                WHEN x.Times > 1 THEN LEFT(x.Name, 100) + N' is given more than once.'
+                /* = does not see a trailing space. */
+                WHEN RIGHT(x.Name, 1) = N' ' THEN LEFT(x.Name, 100) + N' is not a field of a job.'
                 WHEN x.Name IN (
                     N'queue',
                     N'type',
@@ -94,13 +100,20 @@ BEGIN
                 END
                 ELSE LEFT(x.Name, 100) + N' is not a field of a job.'
             END AS Problem
-        FROM @Fields AS x
+        FROM (
+            SELECT n.Ordinal, n.Name, n.JsonType, COUNT(*) OVER (PARTITION BY n.Ordinal, n.Name) AS Times
+            FROM @Fields AS n
+        ) AS x
     ) AS f
     WHERE f.Problem IS NOT NULL
     ORDER BY f.Ordinal, f.Name;
 
     IF @Problem IS NOT NULL
+    BEGIN
+        /* THROW takes a single % for a format. */
+        SET @Problem = REPLACE(@Problem, N'%', N'%%');
         THROW 59001, @Problem, 1;
+    END;
 
     SELECT @IsEscaped = CASE WHEN MAX(q.[value]) = N'"' THEN 0 ELSE 1 END FROM OPENJSON(N'["\""]') AS q;
 
@@ -109,7 +122,7 @@ BEGIN
         SET Value = chokaq.fn_JsonUnescape(Value)
         WHERE CHARINDEX(N'\', Value) > 0;
 
-    /* LEFT keeps more than any limit, so that an over-long value is still over-long below. */
+    /* LEFT keeps one character more than the limit, so that an over-long value is still over-long below. */
     INSERT INTO @Asked (
         Ordinal,
         Queue,
@@ -125,16 +138,16 @@ BEGIN
     )
     SELECT
         f.Ordinal,
-        MAX(CASE WHEN f.Name = N'queue' THEN LEFT(f.Value, 2000) END),
-        MAX(CASE WHEN f.Name = N'type' THEN LEFT(f.Value, 2000) END),
+        MAX(CASE WHEN f.Name = N'queue' THEN LEFT(f.Value, 256) END),
+        MAX(CASE WHEN f.Name = N'type' THEN LEFT(f.Value, 256) END),
         MAX(CASE WHEN f.Name = N'payload' THEN f.Value END),
-        MAX(CASE WHEN f.Name = N'jobId' THEN LEFT(f.Value, 2000) END),
-        MAX(CASE WHEN f.Name = N'tags' THEN LEFT(f.Value, 2000) END),
+        MAX(CASE WHEN f.Name = N'jobId' THEN LEFT(f.Value, 51) END),
+        MAX(CASE WHEN f.Name = N'tags' THEN LEFT(f.Value, 1001) END),
         COALESCE(MAX(CASE WHEN f.Name = N'priority' THEN LEFT(f.Value, 50) END), N'10'),
         COALESCE(MAX(CASE WHEN f.Name = N'delaySeconds' THEN LEFT(f.Value, 50) END), N'0'),
         MAX(CASE WHEN f.Name = N'scheduledAtUtc' THEN LEFT(f.Value, 50) END),
-        MAX(CASE WHEN f.Name = N'idempotencyKey' THEN LEFT(f.Value, 2000) END),
-        MAX(CASE WHEN f.Name = N'createdBy' THEN LEFT(f.Value, 2000) END)
+        MAX(CASE WHEN f.Name = N'idempotencyKey' THEN LEFT(f.Value, 256) END),
+        MAX(CASE WHEN f.Name = N'createdBy' THEN LEFT(f.Value, 101) END)
     FROM @Fields AS f
     GROUP BY f.Ordinal;
 
@@ -173,6 +186,8 @@ BEGIN
                 WHEN x.ScheduledAtUtc IS NOT NULL
                 AND x.DelaySeconds <> N'0' THEN N'delaySeconds must be 0 when scheduledAtUtc is given.'
                 WHEN x.ScheduledAtUtc NOT LIKE N'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]%Z'
+                OR LEN(x.ScheduledAtUtc) > 28
+                OR SUBSTRING(x.ScheduledAtUtc, 20, 30) LIKE N'%[^0-9.Z]%'
                 OR x.ScheduledAtUtc IS NOT NULL
                 AND TRY_CONVERT(
                     DATETIME2(7),
@@ -223,35 +238,43 @@ BEGIN
             /* A turn settles every duplicate of what is there and adds the first of what is not, until all are settled. */
             WHILE EXISTS (SELECT 1 FROM @Asked AS a WHERE a.Outcome IS NULL)
             BEGIN
-                UPDATE a
-                SET Outcome = 'duplicate_key', JobId = h.Id
-                FROM @Asked AS a
-                INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, HOLDLOCK)
-                    ON h.IdempotencyKey = CONVERT(NVARCHAR(255), a.IdempotencyKey) AND h.IdempotencyKey IS NOT NULL
-                WHERE a.Outcome IS NULL;
+                /* Met in key order, one seek each: two calls that share keys or ids wait for each other in one direction only. */
+                DELETE FROM @Met;
+
+                INSERT INTO @Met (Ordinal, JobId)
+                SELECT k.Ordinal, h.Id
+                FROM (
+                    SELECT TOP (10000) a.Ordinal, CONVERT(NVARCHAR(255), a.IdempotencyKey) AS IdempotencyKey
+                    FROM @Asked AS a
+                    WHERE a.Outcome IS NULL AND a.IdempotencyKey IS NOT NULL
+                    ORDER BY a.IdempotencyKey
+                ) AS k
+                INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK)
+                    ON h.IdempotencyKey = k.IdempotencyKey AND h.IdempotencyKey IS NOT NULL
+                OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
                 UPDATE a
-                SET Outcome = 'duplicate_id', JobId = a.GivenId
+                SET Outcome = 'duplicate_key', JobId = m.JobId
                 FROM @Asked AS a
-                WHERE a.Outcome IS NULL
-                    AND a.GivenId IS NOT NULL
-                    AND (
-                        EXISTS (
-                            SELECT 1
-                            FROM chokaq.JobsHot AS h WITH (UPDLOCK, HOLDLOCK)
-                            WHERE h.Id = CONVERT(NVARCHAR(50), a.GivenId)
-                        )
-                        OR EXISTS (
-                            SELECT 1
-                            FROM chokaq.JobsArchive AS r WITH (READCOMMITTEDLOCK)
-                            WHERE r.Id = CONVERT(NVARCHAR(50), a.GivenId)
-                        )
-                        OR EXISTS (
-                            SELECT 1
-                            FROM chokaq.JobsDLQ AS d WITH (READCOMMITTEDLOCK)
-                            WHERE d.Id = CONVERT(NVARCHAR(50), a.GivenId)
-                        )
-                    );
+                INNER JOIN @Met AS m ON m.Ordinal = a.Ordinal;
+
+                DELETE FROM @Met;
+
+                INSERT INTO @Met (Ordinal, JobId)
+                SELECT k.Ordinal, h.Id
+                FROM (
+                    SELECT TOP (10000) a.Ordinal, CONVERT(NVARCHAR(50), a.GivenId) AS GivenId
+                    FROM @Asked AS a
+                    WHERE a.Outcome IS NULL AND a.GivenId IS NOT NULL
+                    ORDER BY a.GivenId
+                ) AS k
+                INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK) ON h.Id = k.GivenId
+                OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+
+                UPDATE a
+                SET Outcome = 'duplicate_id', JobId = m.JobId
+                FROM @Asked AS a
+                INNER JOIN @Met AS m ON m.Ordinal = a.Ordinal;
 
                 UPDATE a
                 SET Outcome = 'adding', JobId = COALESCE(a.GivenId, chokaq.fn_JobIdAt(@Now, NEWID()))
@@ -305,7 +328,28 @@ BEGIN
                     @Number + a.Ordinal - 1
                 FROM @Asked AS a
                 WHERE a.Outcome = 'adding'
-                ORDER BY a.IdempotencyKey, a.JobId;
+                ORDER BY a.GivenId, a.IdempotencyKey, a.Ordinal;
+
+                /* An id that the caller chose may have ended before: such a job leaves again, now that its id is held in Hot. */
+                DELETE FROM @Met;
+
+                INSERT INTO @Met (Ordinal, JobId)
+                SELECT a.Ordinal, a.JobId
+                FROM @Asked AS a
+                WHERE a.Outcome = 'adding'
+                    AND a.GivenId IS NOT NULL
+                    AND (
+                        EXISTS (SELECT 1 FROM chokaq.JobsArchive AS r WITH (READCOMMITTEDLOCK) WHERE r.Id = a.JobId)
+                        OR EXISTS (SELECT 1 FROM chokaq.JobsDLQ AS d WITH (READCOMMITTEDLOCK) WHERE d.Id = a.JobId)
+                    );
+
+                DELETE FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+                WHERE Id IN (SELECT m.JobId FROM @Met AS m);
+
+                UPDATE a
+                SET Outcome = 'duplicate_id'
+                FROM @Asked AS a
+                INNER JOIN @Met AS m ON m.Ordinal = a.Ordinal;
 
                 UPDATE @Asked
                 SET Outcome = 'enqueued'

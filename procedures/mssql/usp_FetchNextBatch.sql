@@ -5,7 +5,8 @@ Twin         postgres/fetch_next_batch.sql
 Result       the claimed jobs in claim order: Priority DESC, due time, arrival
 Errors       59001, 59004
 Transaction  joining; a queue with MaxWorkers is held for the rest of it
-Locks        QueueClaims (capped queues only), JobsHot: the rows it takes, no others; what rivals hold is skipped
+Locks        QueueClaims (capped queues only), JobsHot: the rows it takes, and rows that became due since the fetch
+             before; what rivals hold is skipped
 Granted to   chokaq_worker
 Example      EXECUTE chokaq.usp_FetchNextBatch @WorkerId = N'worker-1', @BatchSize = 10, @Queues = N'["mail"]';
 */
@@ -17,7 +18,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_FetchNextBatch
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
     /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -42,9 +42,9 @@ BEGIN
         @Left INT = @BatchSize,
         @Now DATETIME2(7) = SYSUTCDATETIME(),
         @Owner NVARCHAR(100) = @WorkerId,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
-        @Promote INT = CASE WHEN 4 * @BatchSize > 1000 THEN 4 * @BatchSize ELSE 1000 END,
-        @PromotePerQueue INT = CASE WHEN 2 * @BatchSize > 50 THEN 2 * @BatchSize ELSE 50 END,
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
+        @Promote INT = @BatchSize,
+        @PromotePerQueue INT = @BatchSize,
         @Reach INT = 0,
         @Want INT;
 
@@ -63,13 +63,14 @@ BEGIN
         Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
     );
     DECLARE @Seen TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL,
         Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
         Room INT NOT NULL,
         Priority INT NOT NULL,
         DueAtUtc DATETIME2(7) NOT NULL,
         Arrival BIGINT NOT NULL,
-        Place BIGINT NOT NULL
+        Place BIGINT NOT NULL,
+        PRIMARY KEY (Queue, Place) /* not Id: a row that is moved while it is read can be seen twice */
     );
     DECLARE @Chosen TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
@@ -103,10 +104,16 @@ BEGIN
             AND q.IsActive = 1
             AND (@Queues IS NULL OR q.Queue IN (SELECT t.Value FROM chokaq.fn_JsonTexts(@Queues) AS t));
 
+        IF @OwnsTransaction = 1
+            SELECT
+                @Promote = CASE WHEN 4 * @BatchSize > 1000 THEN 4 * @BatchSize ELSE 1000 END,
+                @PromotePerQueue = CASE WHEN 2 * @BatchSize > 50 THEN 2 * @BatchSize ELSE 50 END;
+
         /*
         More per queue than one fetch can take, so that due jobs never pile up unseen; in random order, so that no
-        queue waits for another. Status is in no index: to read it, the row itself is locked too, and not only its key
-        in the index, or an edit that comes through the primary key could meet this claim in a deadlock.
+        queue waits for another. Inside a caller's transaction only as many as it may take: they stay locked until it
+        ends. Status is in no index: to read it, the row itself is locked too, and not only its key in the index, or an
+        edit that comes through the primary key could meet this claim in a deadlock.
         */
         INSERT INTO @Chosen (Id)
         SELECT TOP (@Promote) d.Id
@@ -115,13 +122,13 @@ BEGIN
         ) AS o
         CROSS APPLY (
             SELECT TOP (@PromotePerQueue) h.Id
-            FROM chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
             WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now AND h.Status = 0
             ORDER BY h.DueAtUtc
         ) AS d;
 
         IF @@ROWCOUNT > 0
-            UPDATE chokaq.JobsHot
+            UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
             SET IsDue = 1
             WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 0 AND DueAtUtc <= @Now;
 
@@ -131,8 +138,9 @@ BEGIN
             DELETE FROM @Chosen;
 
             /*
-            The best heads of the open queues: no more of them than jobs are wanted can matter. The count of a queue's
-            workers is a plain read: READPAST would overlook a job that a rival is just touching.
+            The best heads of the open queues: no more of them than jobs are wanted can matter. Indexes are named, because
+            a plan made on an empty table would scan, and lock, a full one. Workers of a queue that is not held are counted
+            dirty, not to wait for whoever is ending a job; of a held one exactly: READPAST would overlook jobs in motion.
             */
             INSERT INTO @Heads (Queue, Room, NeedsHold)
             SELECT TOP (@Left) o.Queue, r.Room, CASE WHEN o.MaxWorkers IS NOT NULL AND o.IsHeld = 0 THEN 1 ELSE 0 END
@@ -141,13 +149,23 @@ BEGIN
                 SELECT
                     CASE
                         WHEN o.MaxWorkers IS NULL THEN @Left
+                        WHEN o.IsHeld = 1 THEN o.MaxWorkers -
+                        (
+                            SELECT COUNT(*)
+                            FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK)
+                            WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL
+                        )
                         ELSE o.MaxWorkers -
-                        (SELECT COUNT(*) FROM chokaq.JobsHot AS w WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL)
+                        (
+                            SELECT COUNT(*)
+                            FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK, READUNCOMMITTED)
+                            WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL
+                        )
                     END AS Room
             ) AS r
             CROSS APPLY (
                 SELECT TOP (1) h.Priority, h.DueAtUtc, h.Arrival
-                FROM chokaq.JobsHot AS h WITH (READPAST, READCOMMITTEDLOCK)
+                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, READPAST, READCOMMITTEDLOCK)
                 WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
                 ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
             ) AS f
@@ -170,10 +188,10 @@ BEGIN
 
                 INSERT INTO @Held (Queue)
                 SELECT c.Queue
-                FROM chokaq.QueueClaims AS c WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                FROM chokaq.QueueClaims AS c WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                 WHERE c.Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
 
-                UPDATE chokaq.QueueClaims
+                UPDATE chokaq.QueueClaims WITH (ROWLOCK, FORCESEEK)
                 SET LastClaimAtUtc = @Now
                 WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
 
@@ -194,7 +212,7 @@ BEGIN
 
                 INSERT INTO @Chosen (Id)
                 SELECT TOP (@Want) h.Id
-                FROM chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                 WHERE h.Queue = @Head AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.Status = 0
                 ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival;
 
@@ -227,7 +245,7 @@ BEGIN
                         h.DueAtUtc,
                         h.Arrival,
                         ROW_NUMBER() OVER (ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival) AS Place
-                    FROM chokaq.JobsHot AS h WITH (READPAST, READCOMMITTEDLOCK)
+                    FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, READPAST, READCOMMITTEDLOCK)
                     WHERE h.Queue = d.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
                     ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
                 ) AS s
@@ -242,7 +260,7 @@ BEGIN
                 ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival;
 
                 INSERT INTO @Chosen (Id)
-                SELECT h.Id
+                SELECT DISTINCT h.Id
                 FROM (
                     SELECT
                         b.Id,
@@ -265,7 +283,8 @@ BEGIN
                         ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival
                     ) AS b
                 ) AS c
-                INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = c.Id
+                INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                    ON h.Id = c.Id
                 WHERE c.Place <= c.Room AND h.WorkerId IS NULL AND h.IsDue = 1
                 OPTION (FORCE ORDER, LOOP JOIN);
 
@@ -281,7 +300,7 @@ BEGIN
             END;
 
             /* The guard decides, not the hints: a server that ignores them waits here, and finds the row taken. */
-            UPDATE chokaq.JobsHot
+            UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
             SET
                 Status = CASE WHEN @StartNow = 1 THEN 2 ELSE 1 END,
                 AttemptCount = AttemptCount + CASE WHEN @StartNow = 1 THEN 1 ELSE 0 END,

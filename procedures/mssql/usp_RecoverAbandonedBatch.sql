@@ -17,7 +17,6 @@ CREATE OR ALTER PROCEDURE chokaq.usp_RecoverAbandonedBatch
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
     SET ROWCOUNT 0;
     /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -28,13 +27,19 @@ BEGIN
     IF @BatchSize IS NULL OR @BatchSize NOT BETWEEN 1 AND 4000
         THROW 59001, N'@BatchSize must be 1 to 4000.', 1;
 
+    IF chokaq.fn_Utf16Length(@AfterQueue) > 255
+        THROW 59001, N'@AfterQueue must be NULL or at most 255 characters.', 1;
+
+    IF chokaq.fn_Utf16Length(@AfterJobId) > 50
+        THROW 59001, N'@AfterJobId must be NULL or at most 50 characters.', 1;
+
     DECLARE
         @AfterId NVARCHAR(50) = COALESCE(@AfterJobId, N''),
         @AfterName NVARCHAR(255) = COALESCE(@AfterQueue, N''),
         @LastJobId NVARCHAR(50),
         @LastQueue NVARCHAR(255),
         @Limit DATETIME2(7) = DATEADD(SECOND, -@TimeoutSeconds, SYSUTCDATETIME()),
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @RecoveredCount INT,
         @SeenCount INT;
 
@@ -72,14 +77,16 @@ BEGIN
         WHERE s.Place <= @BatchSize
         ORDER BY s.Place DESC;
 
+        /* DISTINCT: a read without locks can see a row twice. */
         INSERT INTO @Mine (Id)
-        SELECT h.Id
+        SELECT DISTINCT h.Id
         FROM @Seen AS s
         INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = s.Id
         WHERE s.Place <= @BatchSize AND h.Status = 1 AND h.HeartbeatUtc <= @Limit
         OPTION (FORCE ORDER, LOOP JOIN);
 
-        UPDATE chokaq.JobsHot
+        /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
+        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
         SET Status = 0, WorkerId = NULL, FetchedAtUtc = NULL, HeartbeatUtc = NULL, LastUpdatedUtc = SYSUTCDATETIME()
         WHERE Id IN (SELECT m.Id FROM @Mine AS m) AND Status = 1 AND HeartbeatUtc <= @Limit;
 

@@ -23,7 +23,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_Resurrect
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
 
     IF chokaq.fn_IsName(@JobId, 50) = 0
         THROW 59001, N'@JobId must be 1 to 50 characters without white space at either end.', 1;
@@ -56,7 +56,7 @@ BEGIN
         @Number BIGINT,
         @OldRevision BIGINT,
         @Outcome VARCHAR(20),
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0, 1, 0),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @Queue NVARCHAR(255),
         @Round INT = 0;
 
@@ -245,7 +245,7 @@ BEGIN
             /* A server that ignores HOLDLOCK lets a rival's key in between: look again, and find it. */
             IF @OwnsTransaction = 0 OR @Round >= 3
             BEGIN
-                SET @Message = N'Job ' + @Id + N' is in the DLQ and in Hot; it stays in the DLQ.';
+                SET @Message = N'Job ' + REPLACE(@Id, N'%', N'%%') + N' is in the DLQ and in Hot; it stays in the DLQ.';
                 THROW 59090, @Message, 1;
             END;
         END CATCH;

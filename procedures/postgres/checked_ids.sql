@@ -1,7 +1,7 @@
 /*
 chokaq.checked_ids: a set of job ids, each once, in the order of first mention
 
-Twin         none: OPENJSON in each T-SQL procedure
+Twin         mssql/usp_CheckJobIds.sql
 Result       text[] COLLATE "C"
 Errors       QC001
 */
@@ -9,6 +9,7 @@ CREATE OR REPLACE FUNCTION chokaq.checked_ids(p_job_ids text[], p_max integer)
 RETURNS text[]
 LANGUAGE plpgsql
 IMMUTABLE
+SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE

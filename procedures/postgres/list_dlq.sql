@@ -62,13 +62,15 @@ BEGIN
     ELSIF p_failure_reason NOT BETWEEN 0 AND 11 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
             MESSAGE = 'p_failure_reason must be NULL or 0 to 11 (see chokaq.failure_reasons).';
-    ELSIF p_search = '' THEN
-        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_search must be NULL or at least 1 character.';
+    ELSIF p_search = '' OR NOT chokaq.is_within(p_search, 4000) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_search must be NULL or 1 to 4000 characters.';
     ELSIF p_limit IS NULL OR p_limit NOT BETWEEN 1 AND 1000 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_limit must be 1 to 1000.';
     ELSIF p_before_job_id IS NOT NULL AND p_before_failed_at_utc IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
             MESSAGE = 'p_before_failed_at_utc must be given with p_before_job_id.';
+    ELSIF NOT chokaq.is_within(p_before_job_id, 50) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_before_job_id must be NULL or at most 50 characters.';
     END IF;
 
     RETURN QUERY

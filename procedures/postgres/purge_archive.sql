@@ -57,7 +57,7 @@ BEGIN
             EXIT WHEN NOT has_more OR batch_count >= p_max_batches;
         END LOOP;
 
-        EXIT WHEN has_more OR skipped_count = 0;
+        EXIT WHEN has_more OR skipped_count = 0 OR batch_count >= p_max_batches;
     END LOOP;
 END;
 $$;

@@ -43,6 +43,8 @@ BEGIN
     ELSIF p_purged_by IS NOT NULL AND NOT chokaq.is_name(p_purged_by, 100) THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
             MESSAGE = 'p_purged_by must be NULL or 1 to 100 characters without white space at either end.';
+    ELSIF NOT chokaq.is_within(p_after_job_id, 50) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_after_job_id must be NULL or at most 50 characters.';
     END IF;
 
     SELECT array_agg(w.id), array_agg(w.finished_at_utc)

@@ -35,6 +35,10 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_timeout_seconds must be 0 or more seconds.';
     ELSIF p_batch_size IS NULL OR p_batch_size NOT BETWEEN 1 AND 4000 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_batch_size must be 1 to 4000.';
+    ELSIF NOT chokaq.is_within(p_after_queue, 255) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_after_queue must be NULL or at most 255 characters.';
+    ELSIF NOT chokaq.is_within(p_after_job_id, 50) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_after_job_id must be NULL or at most 50 characters.';
     END IF;
 
     v_limit := clock_timestamp() - make_interval(secs => p_timeout_seconds);

@@ -72,11 +72,9 @@ async fn sets_that_are_no_json_array_are_refused(db: &Db<'_>) -> Result<()> {
                 Engine::Mssql => {
                     ["", "a1", "{\"a\": 1}", "[\"a\"", "[1]", "[[\"a\"]]", "[{}]", "null"].map(Value::from).into()
                 }
-                Engine::Postgres if parameter.name == "Jobs" => {
-                    ["{}", "1", "\"a\"", "null", "[1]", "[[]]"]
-                        .map(|text| Value::Json(serde_json::from_str(text).unwrap_or_default()))
-                        .into()
-                }
+                Engine::Postgres if parameter.name == "Jobs" => ["{}", "1", "\"a\"", "null", "[1]", "[[]]"]
+                    .map(|text| Value::Json(serde_json::from_str(text).unwrap_or_default()))
+                    .into(),
                 Engine::Postgres => vec![],
             };
             for value in values {

@@ -18,8 +18,10 @@ pub async fn pending(session: &mut Session, queue: &str, id: &str) -> Result<()>
 /// Many pending jobs at once.
 pub async fn many_pending(session: &mut Session, queue: &str, ids: &[String]) -> Result<()> {
     for chunk in ids.chunks(5_000) {
-        let jobs: Vec<_> =
-            chunk.iter().map(|id| serde_json::json!({"queue": queue, "type": "t", "jobId": id, "payload": "{}"})).collect();
+        let jobs: Vec<_> = chunk
+            .iter()
+            .map(|id| serde_json::json!({"queue": queue, "type": "t", "jobId": id, "payload": "{}"}))
+            .collect();
         let rows = session.call("EnqueueMany", args! { Jobs: serde_json::json!(jobs) }).await?;
         assert!(rows.rows.iter().all(|row| row["Outcome"] == "enqueued"));
     }
@@ -72,8 +74,7 @@ pub async fn dead(session: &mut Session, queue: &str, id: &str) -> Result<()> {
 
 /// Moves a job to the DLQ as a FatalError.
 pub async fn kill(session: &mut Session, id: &str) -> Result<()> {
-    let outcome =
-        session.outcome("MoveToDLQ", args! { JobId: id, FailureReason: 6, ErrorDetails: "it broke" }).await?;
+    let outcome = session.outcome("MoveToDLQ", args! { JobId: id, FailureReason: 6, ErrorDetails: "it broke" }).await?;
     assert_eq!(outcome, "moved");
     Ok(())
 }

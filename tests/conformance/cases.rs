@@ -27,8 +27,7 @@ async fn a_job_edited_and_failed_five_times_keeps_what_it_is(db: &Db<'_>) -> Res
     arrange::take(&mut s, "q", "a1", true).await?;
     arrange::kill(&mut s, "a1").await?;
     for round in 1..=5 {
-        let args =
-            args! { JobId: "a1", NewPayload: format!("v{round}"), ResurrectedBy: "ann", AllowInvalidJson: true };
+        let args = args! { JobId: "a1", NewPayload: format!("v{round}"), ResurrectedBy: "ann", AllowInvalidJson: true };
         assert_eq!(s.outcome("Resurrect", args).await?, "resurrected");
         let row = s.call_one("FetchNextBatch", args! { WorkerId: "w1" }).await?;
         assert_eq!(row["Payload"], format!("v{round}"));
@@ -97,7 +96,10 @@ async fn payloads_of_any_length_survive_to_the_letter(db: &Db<'_>) -> Result<()>
             assert!(row["Payload"] == payload, "payload {n} as it was fetched");
             let args = args! { JobId: &id, WorkerId: "w1", Attempt: 1, FailureReason: 6, ErrorDetails: "e" };
             assert_eq!(s.outcome("FailJob", args).await?, "moved");
-            assert!(s.call_one("GetDLQJob", args! { JobId: &id }).await?["Payload"] == payload, "payload {n} in the DLQ");
+            assert!(
+                s.call_one("GetDLQJob", args! { JobId: &id }).await?["Payload"] == payload,
+                "payload {n} in the DLQ"
+            );
             let args = args! { JobId: &id, ResurrectedBy: "ann" }.into_iter().chain(edit).collect();
             assert_eq!(s.outcome("Resurrect", args).await?, "resurrected");
             assert!(arrange::job(&mut s, &id).await?["Payload"] == payload, "payload {n} resurrected");
@@ -108,8 +110,11 @@ async fn payloads_of_any_length_survive_to_the_letter(db: &Db<'_>) -> Result<()>
     }
     /* The same through an array of jobs, and through an operator's edit. */
     let long = "ä🙂\"\\\n".repeat(50_000);
-    s.call("EnqueueMany", args! { Jobs: serde_json::json!([{"queue": "q", "type": "t", "jobId": "m", "payload": long}]) })
-        .await?;
+    s.call(
+        "EnqueueMany",
+        args! { Jobs: serde_json::json!([{"queue": "q", "type": "t", "jobId": "m", "payload": long}]) },
+    )
+    .await?;
     assert!(arrange::job(&mut s, "m").await?["Payload"] == long);
     arrange::kill(&mut s, "m").await?;
     let long = long.replace('ä', "ß");
@@ -218,7 +223,8 @@ async fn archive_all(s: &mut Session) -> Result<()> {
         &[],
     )
     .await?;
-    s.sql("INSERT INTO chokaq.CounterDeltas (Queue, Succeeded) SELECT h.Queue, 1 FROM chokaq.JobsHot AS h", &[]).await?;
+    s.sql("INSERT INTO chokaq.CounterDeltas (Queue, Succeeded) SELECT h.Queue, 1 FROM chokaq.JobsHot AS h", &[])
+        .await?;
     s.sql("DELETE FROM chokaq.JobsHot", &[]).await?;
     Ok(())
 }
@@ -230,7 +236,8 @@ async fn a_resurrection_of_thousands_does_not_stop_after_the_first_batch(db: &Db
     let repeated: Vec<String> = ids.iter().step_by(250).cloned().collect();
     ids.extend(repeated);
     let row = s.call_one("ResurrectBatch", args! { JobIds: &ids, ResurrectedBy: "ann" }).await?;
-    for (column, value) in [("RequestedCount", 2_500), ("ResurrectedCount", 2_500), ("NotFoundCount", 0), ("BatchCount", 3)]
+    for (column, value) in
+        [("RequestedCount", 2_500), ("ResurrectedCount", 2_500), ("NotFoundCount", 0), ("BatchCount", 3)]
     {
         assert_eq!(row[column], value, "{column}");
     }
@@ -305,9 +312,8 @@ async fn the_sessions_time_zone_moves_nothing(db: &Db<'_>) -> Result<()> {
         let due = arrange::job(&mut s, &id).await?.time("DueAtUtc");
         assert!(arrange::close(due, now + Duration::seconds(90)), "{zone}");
         let id = format!("m{n}");
-        let at = (now + Duration::HOUR).format(time::macros::format_description!(
-            "[year]-[month]-[day]T[hour]:[minute]:[second]Z"
-        ))?;
+        let at = (now + Duration::HOUR)
+            .format(time::macros::format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z"))?;
         let jobs = serde_json::json!([{"queue": "q", "type": "t", "jobId": &id, "scheduledAtUtc": at}]);
         s.call("EnqueueMany", args! { Jobs: jobs }).await?;
         let due = arrange::job(&mut s, &id).await?.time("DueAtUtc");

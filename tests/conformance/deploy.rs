@@ -1,16 +1,22 @@
 //! `migrate up`: once, twice, and two at the same time.
 
-use chokaq::Client;
-use chokaq_tests::{Db, Result, Scenario, args, scenarios};
+use std::time::Duration;
 
-pub const SCENARIOS: &[Scenario] = scenarios![
-    a_second_deployment_does_nothing,
-    two_deployments_at_once_leave_one_correct_database,
-    a_plan_changes_nothing,
-    a_changed_migration_is_refused,
+use chokaq::Client;
+use chokaq_tests::{Db, Result, Scenario, args, scenario};
+
+/* They wait for each other on a server that deploys slowly. */
+const LIMIT: Duration = Duration::from_secs(600);
+
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(a_second_deployment_does_nothing).limit(LIMIT),
+    scenario!(two_deployments_at_once_leave_one_correct_database).limit(LIMIT),
+    scenario!(a_plan_changes_nothing).limit(LIMIT),
+    scenario!(a_changed_migration_is_refused).limit(LIMIT),
 ];
 
 async fn a_second_deployment_does_nothing(db: &Db<'_>) -> Result<()> {
+    let _alone = db.deploy_alone().await?;
     let name = db.empty_database().await?;
     let client = Client::connect(&db.url_of(&name)?).await?;
     let applied = client.deploy().up().await?;
@@ -21,6 +27,7 @@ async fn a_second_deployment_does_nothing(db: &Db<'_>) -> Result<()> {
 }
 
 async fn two_deployments_at_once_leave_one_correct_database(db: &Db<'_>) -> Result<()> {
+    let _alone = db.deploy_alone().await?;
     let name = db.empty_database().await?;
     let url = db.url_of(&name)?;
     let (a, b) = (Client::connect(&url).await?, Client::connect(&url).await?);
@@ -35,6 +42,7 @@ async fn two_deployments_at_once_leave_one_correct_database(db: &Db<'_>) -> Resu
 }
 
 async fn a_plan_changes_nothing(db: &Db<'_>) -> Result<()> {
+    let _alone = db.deploy_alone().await?;
     let name = db.empty_database().await?;
     let client = Client::connect(&db.url_of(&name)?).await?;
     let first = client.deploy().plan().await?.len();
@@ -46,6 +54,7 @@ async fn a_plan_changes_nothing(db: &Db<'_>) -> Result<()> {
 
 /// Case 16, as a database sees it.
 async fn a_changed_migration_is_refused(db: &Db<'_>) -> Result<()> {
+    let _alone = db.deploy_alone().await?;
     let name = db.empty_database().await?;
     let client = Client::connect(&db.url_of(&name)?).await?;
     client.deploy().up().await?;

@@ -52,7 +52,9 @@ async fn the_dlq_is_listed_newest_first_and_page_by_page(db: &Db<'_>) -> Result<
 
 async fn each_filter_leaves_what_it_says(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
-    for (id, queue, kind, reason) in [("a", "q1", "t1", 6), ("b", "q1", "t2", 7), ("c", "q2", "t1", 6), ("d", "Q1", "T1", 2)] {
+    for (id, queue, kind, reason) in
+        [("a", "q1", "t1", 6), ("b", "q1", "t2", 7), ("c", "q2", "t1", 6), ("d", "Q1", "T1", 2)]
+    {
         s.call("Enqueue", args! { Queue: queue, Type: kind, JobId: id }).await?;
         s.call("MoveToDLQ", args! { JobId: id, FailureReason: reason }).await?;
     }
@@ -129,7 +131,7 @@ async fn a_list_shows_previews_and_the_length(db: &Db<'_>) -> Result<()> {
     assert_eq!(row("long")?["ErrorPreview"], "e".repeat(200));
     assert_eq!(row("emoji")?["PayloadPreview"], "a🙂");
     /* UTF-16 code units; Babelfish's LEN counts the emoji as one. */
-    assert_eq!(row("emoji")?["PayloadLength"], if s.skips_locked_rows() { 3 } else { 2 });
+    assert_eq!(row("emoji")?["PayloadLength"], if s.heeds_lock_hints() { 3 } else { 2 });
     assert_eq!(row("none")?["PayloadPreview"], Value::Null);
     assert_eq!(row("none")?["PayloadLength"], Value::Null);
     assert_eq!(row("none")?["FailureReasonName"], "FatalError");
@@ -156,7 +158,9 @@ async fn a_job_is_found_wherever_it_is(db: &Db<'_>) -> Result<()> {
     arrange::archived(&mut s, "q", "done").await?;
     arrange::dead(&mut s, "q", "dead").await?;
     arrange::pending(&mut s, "q", "hot").await?;
-    for (id, pillar, status) in [("hot", "Hot", Value::Int(0)), ("done", "Archive", Value::Null), ("dead", "DLQ", Value::Null)] {
+    for (id, pillar, status) in
+        [("hot", "Hot", Value::Int(0)), ("done", "Archive", Value::Null), ("dead", "DLQ", Value::Null)]
+    {
         let job = arrange::job(&mut s, id).await?;
         assert_eq!(job["Pillar"], pillar);
         assert_eq!(job["Status"], status);
@@ -279,7 +283,8 @@ async fn an_edit_of_a_state_no_longer_there_is_refused(db: &Db<'_>) -> Result<()
     let mut s = db.session().await?;
     for (procedure, id) in editable(&mut s).await? {
         let read = arrange::job(&mut s, id).await?.int("Revision");
-        let edit = |payload: &'static str| args! { JobId: id, Payload: payload, ModifiedBy: "ann", ExpectedRevision: read };
+        let edit =
+            |payload: &'static str| args! { JobId: id, Payload: payload, ModifiedBy: "ann", ExpectedRevision: read };
         let first = s.call_one(procedure, edit("1")).await?;
         assert_eq!(first["Outcome"], "updated");
         let second = s.call_one(procedure, edit("2")).await?;

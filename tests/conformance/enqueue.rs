@@ -274,7 +274,10 @@ async fn a_bad_element_refuses_the_whole_array_and_names_itself(db: &Db<'_>) -> 
         (json!({"queue": "q", "type": "t", "scheduledAtUtc": "tomorrow"}), "scheduledAtUtc"),
         (json!({"queue": "q", "type": "t", "scheduledAtUtc": "2026-02-30T08:00:00Z"}), "scheduledAtUtc"),
         (json!({"queue": "q", "type": "t", "scheduledAtUtc": "2026-01-31T08:00:00+07:00"}), "scheduledAtUtc"),
-        (json!({"queue": "q", "type": "t", "delaySeconds": 1, "scheduledAtUtc": "2026-01-31T08:00:00Z"}), "delaySeconds"),
+        (
+            json!({"queue": "q", "type": "t", "delaySeconds": 1, "scheduledAtUtc": "2026-01-31T08:00:00Z"}),
+            "delaySeconds",
+        ),
         (json!({"queue": "q", "type": "t", "payload": {"a": 1}}), "payload"),
         (json!({"queue": "q", "type": "t", "Queue": "q"}), "Queue"),
         (json!(["q", "t"]), "object"),
@@ -293,12 +296,7 @@ async fn a_bad_element_refuses_the_whole_array_and_names_itself(db: &Db<'_>) -> 
 async fn ten_thousand_jobs_are_the_most(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
     let jobs = |count: usize| json!(vec![json!({"queue": "q", "type": "t"}); count]);
-    assert_refused(
-        s.call("EnqueueMany", args! { Jobs: jobs(10_001) }).await,
-        db.engine,
-        Code::InvalidArgument,
-        "Jobs",
-    );
+    assert_refused(s.call("EnqueueMany", args! { Jobs: jobs(10_001) }).await, db.engine, Code::InvalidArgument, "Jobs");
     let rows = s.call("EnqueueMany", args! { Jobs: jobs(10_000) }).await?;
     assert_eq!(rows.rows.len(), 10_000);
     assert_eq!(arrange::stats(&mut s, "q").await?["PendingCount"], 10_000);

@@ -62,9 +62,15 @@ async fn a_claimed_job_is_the_workers(db: &Db<'_>) -> Result<()> {
     )
     .await?;
     let row = s.call_one("FetchNextBatch", args! { WorkerId: "w1" }).await?;
-    for (column, value) in
-        [("JobId", "a1"), ("Queue", "q"), ("Type", "t"), ("Payload", "p"), ("Tags", "x"), ("IdempotencyKey", "k"), ("CreatedBy", "me")]
-    {
+    for (column, value) in [
+        ("JobId", "a1"),
+        ("Queue", "q"),
+        ("Type", "t"),
+        ("Payload", "p"),
+        ("Tags", "x"),
+        ("IdempotencyKey", "k"),
+        ("CreatedBy", "me"),
+    ] {
         assert_eq!(row[column], value, "{column}");
     }
     for (column, value) in [("Priority", 3), ("AttemptCount", 0), ("ResurrectCount", 0)] {

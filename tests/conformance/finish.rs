@@ -39,8 +39,19 @@ async fn a_job_that_ran_well_goes_to_the_archive(db: &Db<'_>) -> Result<()> {
     assert_eq!(job["DurationMs"], Value::Float(12.5));
     assert!(arrange::close(job.time("FinishedAtUtc"), s.now().await?));
     for column in [
-        "Queue", "Type", "Payload", "Tags", "Priority", "IdempotencyKey", "CreatedBy", "CreatedAtUtc", "AttemptCount",
-        "WorkerId", "StartedAtUtc", "ScheduledAtUtc", "ResurrectCount",
+        "Queue",
+        "Type",
+        "Payload",
+        "Tags",
+        "Priority",
+        "IdempotencyKey",
+        "CreatedBy",
+        "CreatedAtUtc",
+        "AttemptCount",
+        "WorkerId",
+        "StartedAtUtc",
+        "ScheduledAtUtc",
+        "ResurrectCount",
     ] {
         assert_eq!(job[column], before[column], "{column}");
     }
@@ -171,7 +182,8 @@ async fn a_job_moves_to_the_dlq_with_everything(db: &Db<'_>) -> Result<()> {
     s.call("Enqueue", args).await?;
     arrange::take(&mut s, "q", "a1", true).await?;
     let before = arrange::job(&mut s, "a1").await?;
-    let args = args! { JobId: "a1", FailureReason: 7, ErrorDetails: "too slow\r\n  at f()", WorkerId: "w1", Attempt: 1 };
+    let args =
+        args! { JobId: "a1", FailureReason: 7, ErrorDetails: "too slow\r\n  at f()", WorkerId: "w1", Attempt: 1 };
     let row = s.call_one("MoveToDLQ", args).await?;
     assert_eq!(row["Outcome"], "moved");
     assert_eq!(row["Queue"], "q");
@@ -184,8 +196,20 @@ async fn a_job_moves_to_the_dlq_with_everything(db: &Db<'_>) -> Result<()> {
     assert_eq!(job["ErrorDetails"], "too slow\r\n  at f()");
     assert_eq!(job["FailedAtUtc"], row["FailedAtUtc"]);
     for column in [
-        "Queue", "Type", "Payload", "Tags", "Priority", "IdempotencyKey", "CreatedBy", "CreatedAtUtc", "AttemptCount",
-        "WorkerId", "StartedAtUtc", "HeartbeatUtc", "ScheduledAtUtc", "ResurrectCount",
+        "Queue",
+        "Type",
+        "Payload",
+        "Tags",
+        "Priority",
+        "IdempotencyKey",
+        "CreatedBy",
+        "CreatedAtUtc",
+        "AttemptCount",
+        "WorkerId",
+        "StartedAtUtc",
+        "HeartbeatUtc",
+        "ScheduledAtUtc",
+        "ResurrectCount",
     ] {
         assert_eq!(job[column], before[column], "{column}");
     }

@@ -3,6 +3,7 @@
 mod arguments;
 mod arrange;
 mod cases;
+mod cli;
 mod concurrency;
 mod deploy;
 mod dlq;
@@ -10,6 +11,7 @@ mod enqueue;
 mod fail;
 mod fetch;
 mod finish;
+mod inventory;
 mod purge;
 mod recover;
 mod resurrect;
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         cases::SCENARIOS,
         concurrency::SCENARIOS,
         deploy::SCENARIOS,
+        inventory::SCENARIOS,
+        cli::SCENARIOS,
         storm::SCENARIOS,
     ])
 }

@@ -183,7 +183,7 @@ async fn an_archived_row_held_by_another_session_is_reported(db: &Db<'_>) -> Res
     holder.sql("UPDATE chokaq.JobsArchive SET Tags = 'held' WHERE Id = @P1", &values!["j00002"]).await?;
     let purge = || args! { OlderThanUtc: at + Duration::DAY, CleanupBatchSize: 2 };
     let row = beside(db, (&mut holder, End::Rollback), &mut s, ("PurgeArchive", purge())).await?.one();
-    let left = i64::from(s.skips_locked_rows());
+    let left = i64::from(s.heeds_lock_hints());
     assert_eq!(row["DeletedCount"], 5 - left);
     assert_eq!(row["SkippedCount"], left);
     let row = s.call_one("PurgeArchive", purge()).await?;

@@ -17,6 +17,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     a_resurrection_keeps_the_evidence_in_the_history,
     a_resurrected_job_takes_its_turn_by_the_time_it_came_back,
     several_jobs_are_resurrected_in_one_transaction,
+    many_resurrections_keep_the_evidence_too,
     any_number_of_jobs_is_resurrected_in_batches,
     a_batch_of_no_ids_does_nothing,
     four_thousand_ids_are_the_most_of_one_transaction,
@@ -60,7 +61,8 @@ async fn a_resurrected_job_starts_anew(db: &Db<'_>) -> Result<()> {
 async fn a_job_is_repaired_and_resurrected_in_one_step(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
     arrange::dead(&mut s, "q", "a1").await?;
-    let args = args! { JobId: "a1", NewPayload: r#"{"ok":true}"#, NewTags: "fixed", NewPriority: 30, ResurrectedBy: "ann" };
+    let args =
+        args! { JobId: "a1", NewPayload: r#"{"ok":true}"#, NewTags: "fixed", NewPriority: 30, ResurrectedBy: "ann" };
     assert_eq!(s.outcome("Resurrect", args).await?, "resurrected");
     let job = arrange::job(&mut s, "a1").await?;
     assert_eq!(job["Payload"], r#"{"ok":true}"#);
@@ -195,6 +197,32 @@ async fn several_jobs_are_resurrected_in_one_transaction(db: &Db<'_>) -> Result<
     assert_eq!(s.count(sql, &[]).await?, 1);
     /* In the order of the ids given. */
     assert_eq!(arrange::fetch(&mut s, args! { WorkerId: "w1" }).await?, ["hot", "b", "a"]);
+    Ok(())
+}
+
+async fn many_resurrections_keep_the_evidence_too(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    for procedure in ["ResurrectJobs", "ResurrectBatch"] {
+        let enqueue =
+            args! { Queue: "q", Type: "t", JobId: procedure, Priority: 7, IdempotencyKey: procedure, Tags: "x" };
+        s.call("Enqueue", enqueue).await?;
+        arrange::kill(&mut s, procedure).await?;
+        let dead = arrange::job(&mut s, procedure).await?;
+        s.call(procedure, args! { JobIds: [procedure], ResurrectedBy: "ann" }).await?;
+        let job = arrange::job(&mut s, procedure).await?;
+        assert_eq!(job["Priority"], 10);
+        assert_eq!(job["IdempotencyKey"], Value::Null);
+        assert_eq!(job["Tags"], "x");
+        let rows = arrange::history(&mut s, procedure).await?;
+        assert_eq!(rows.len(), 1);
+        for (column, value) in [("Action", "resurrected"), ("Actor", "ann"), ("OldIdempotencyKey", procedure)] {
+            assert_eq!(rows[0][column], value, "{column}");
+        }
+        assert_eq!(rows[0]["OldPriority"], 7);
+        for column in ["Queue", "Type", "FailureReason", "ErrorDetails", "AttemptCount", "FailedAtUtc"] {
+            assert_eq!(rows[0][column], dead[column], "{column}");
+        }
+    }
     Ok(())
 }
 

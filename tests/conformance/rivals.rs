@@ -35,15 +35,15 @@ pub async fn while_held(
     Ok(rows)
 }
 
-/// A call that must not wait for the holder, whose transaction ends after it. A server that cannot skip locked rows
-/// waits; there the transaction ends first.
+/// A call that must not wait for the holder, whose transaction ends after it. A server that ignores the hint to
+/// skip locked rows waits; there the transaction ends first.
 pub async fn beside(
     db: &Db<'_>,
     (holder, end): (&mut Session, End),
     rival: &mut Session,
     (procedure, args): (&str, Args),
 ) -> Result<Rows> {
-    if !rival.skips_locked_rows() {
+    if !rival.heeds_lock_hints() {
         return while_held(db, (holder, end), rival, (procedure, args)).await;
     }
     let rows = rival.call(procedure, args).await?;

@@ -8,9 +8,8 @@ use futures_util::future::try_join_all;
 
 use crate::arrange;
 
-pub const SCENARIOS: &[Scenario] = &[
-    scenario!(every_job_ends_in_one_table_and_the_counters_equal_a_recount).limit(Duration::from_secs(1_200)),
-];
+pub const SCENARIOS: &[Scenario] =
+    &[scenario!(every_job_ends_in_one_table_and_the_counters_equal_a_recount).limit(Duration::from_secs(1_200))];
 
 const QUEUES: [&str; 4] = ["a", "b", "c", "d"];
 

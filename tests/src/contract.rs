@@ -35,10 +35,7 @@ pub static PROCEDURES: LazyLock<Vec<Procedure>> =
 
 /// The procedure of that name; a test that misspells one has a mistake of its own.
 pub fn procedure(name: &str) -> &'static Procedure {
-    PROCEDURES
-        .iter()
-        .find(|p| p.name == name)
-        .unwrap_or_else(|| panic!("{name} is not in contract.txt"))
+    PROCEDURES.iter().find(|p| p.name == name).unwrap_or_else(|| panic!("{name} is not in contract.txt"))
 }
 
 fn parse_line(line: &str) -> Option<Procedure> {

@@ -5,11 +5,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use tokio::sync::MutexGuard;
 
+use crate::recount;
 use crate::server::Servers;
 use crate::server::mssql::Idle;
 use crate::session::mssql::{Home, Lease};
-use crate::recount;
 use crate::session::{Engine, Session};
 
 /// A database that only this case uses.
@@ -100,6 +101,14 @@ impl<'a> Db<'a> {
         Ok(name)
     }
 
+    /// Held by a case while it deploys: see the server's `deploying`.
+    pub async fn deploy_alone(&self) -> Result<Option<MutexGuard<'_, ()>>> {
+        match self.engine {
+            Engine::Postgres => Ok(None),
+            Engine::Mssql => Ok(Some(self.servers.mssql()?.deploying.lock().await)),
+        }
+    }
+
     /// The case purges this many jobs from the Archive.
     pub fn expect_archive_purged(&self, archive_purged: i64) {
         self.accounts.set(Accounts::Balanced { archive_purged });
@@ -113,9 +122,7 @@ impl<'a> Db<'a> {
     /// Checks section 5 of the contract now.
     pub async fn recount(&self) -> Result<()> {
         match self.accounts.get() {
-            Accounts::Balanced { archive_purged } => {
-                recount::check(&mut self.session().await?, archive_purged).await
-            }
+            Accounts::Balanced { archive_purged } => recount::check(&mut self.session().await?, archive_purged).await,
             Accounts::Broken => Ok(()),
         }
     }

@@ -10,6 +10,8 @@ use crate::session::Engine;
 pub struct SqlError {
     pub code: String,
     pub message: String,
+    /// The procedure that was called, if it was a call.
+    pub procedure: Option<&'static str>,
 }
 
 /// The contract's error names, with each engine's code.
@@ -46,7 +48,11 @@ pub fn assert_refused<T: fmt::Debug>(result: Result<T, SqlError>, engine: Engine
 
 impl SqlError {
     pub fn other(error: impl fmt::Display) -> Self {
-        Self { code: String::new(), message: error.to_string() }
+        Self::coded(String::new(), error.to_string())
+    }
+
+    fn coded(code: String, message: String) -> Self {
+        Self { code, message, procedure: None }
     }
 
     pub fn is(&self, code: Code, engine: Engine) -> bool {
@@ -69,7 +75,11 @@ pub fn parameter_on(engine: Engine, parameter: &str) -> String {
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
+        write!(f, "{}: {}", self.code, self.message)?;
+        match self.procedure {
+            Some(procedure) => write!(f, " ({procedure})"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -78,7 +88,7 @@ impl std::error::Error for SqlError {}
 impl From<tokio_postgres::Error> for SqlError {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            Some(db) => Self { code: db.code().code().to_owned(), message: db.message().to_owned() },
+            Some(db) => Self::coded(db.code().code().to_owned(), db.message().to_owned()),
             None => Self::other(format!("{error:?}")),
         }
     }
@@ -87,9 +97,7 @@ impl From<tokio_postgres::Error> for SqlError {
 impl From<tiberius::error::Error> for SqlError {
     fn from(error: tiberius::error::Error) -> Self {
         match &error {
-            tiberius::error::Error::Server(token) => {
-                Self { code: token.code().to_string(), message: token.message().to_owned() }
-            }
+            tiberius::error::Error::Server(token) => Self::coded(token.code().to_string(), token.message().to_owned()),
             _ => Self::other(error),
         }
     }

@@ -15,7 +15,7 @@ pub mod value;
 pub use anyhow::Result;
 pub use database::Db;
 pub use error::{Code, SqlError, assert_refused};
-pub use runner::Scenario;
 pub use rows::{Row, Rows};
+pub use runner::Scenario;
 pub use session::{Engine, Session};
 pub use value::{Args, Value};

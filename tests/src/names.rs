@@ -8,8 +8,7 @@ pub fn snake_case(pascal: &str) -> String {
         let starts_word = c.is_ascii_uppercase()
             && i > 0
             && (chars[i - 1].is_ascii_lowercase()
-                || chars[i - 1].is_ascii_uppercase()
-                    && chars.get(i + 1).is_some_and(char::is_ascii_lowercase));
+                || chars[i - 1].is_ascii_uppercase() && chars.get(i + 1).is_some_and(char::is_ascii_lowercase));
         if starts_word {
             snake.push('_');
         }
@@ -26,10 +25,7 @@ pub fn pascal_case(snake: &str) -> String {
             "dlq" => "DLQ".to_owned(),
             _ => {
                 let mut chars = word.chars();
-                chars
-                    .next()
-                    .map(|first| first.to_ascii_uppercase().to_string() + chars.as_str())
-                    .unwrap_or_default()
+                chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
             }
         })
         .collect()

@@ -24,10 +24,7 @@ pub struct Row {
 impl Rows {
     pub fn new(columns: Vec<String>, values: impl IntoIterator<Item = Vec<Value>>) -> Self {
         let columns: Arc<[String]> = columns.into();
-        let rows = values
-            .into_iter()
-            .map(|values| Row { columns: columns.clone(), values })
-            .collect();
+        let rows = values.into_iter().map(|values| Row { columns: columns.clone(), values }).collect();
         Self { columns, rows }
     }
 

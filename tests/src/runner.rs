@@ -12,8 +12,8 @@ use futures_util::FutureExt;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::database::Db;
-use crate::server::mssql::Source;
 use crate::server::Servers;
+use crate::server::mssql::Source;
 use crate::session::Engine;
 
 type Run = for<'a> fn(&'a Db<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
@@ -76,9 +76,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
             let (servers, tally) = (servers.clone(), tally.clone());
             Trial::test(format!("{engine}::{name}"), move || {
                 tally.count(engine);
-                servers
-                    .block_on(run(engine, scenario, &servers))
-                    .map_err(|error| Failed::from(format!("{error:#}")))
+                servers.block_on(run(engine, scenario, &servers)).map_err(|error| Failed::from(format!("{error:#}")))
             })
             .with_ignored_flag(engine == Engine::Mssql && skipped.is_some())
         })

@@ -50,10 +50,10 @@ impl Servers {
     pub fn finish(&self) -> Result<()> {
         self.block_on(async {
             if let Some(Ok(server)) = self.postgres.get() {
-                server.drop_database(&server.template()).await?;
+                server.finish().await?;
             }
             if let Some(Ok(server)) = self.mssql.get() {
-                server.drop_idle().await?;
+                server.finish().await?;
             }
             Ok(())
         })
@@ -69,10 +69,7 @@ impl Servers {
 }
 
 /// Started on a thread of its own: a start blocks, which it may not do inside the calling case.
-fn shared<T: Send + Sync>(
-    cell: &OnceLock<Result<T, String>>,
-    start: impl FnOnce() -> Result<T> + Send,
-) -> Result<&T> {
+fn shared<T: Send + Sync>(cell: &OnceLock<Result<T, String>>, start: impl FnOnce() -> Result<T> + Send) -> Result<&T> {
     cell.get_or_init(|| match std::thread::scope(|scope| scope.spawn(start).join()) {
         Ok(result) => result.map_err(|error| format!("{error:#}")),
         Err(_) => Err("the start of the server panicked".to_owned()),

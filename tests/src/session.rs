@@ -41,8 +41,8 @@ impl Session {
         }
     }
 
-    /// True where locked rows are skipped, false on Babelfish, which waits for them.
-    pub fn skips_locked_rows(&self) -> bool {
+    /// False on Babelfish: it takes lock hints and ignores them, so it neither skips a locked row nor locks what it reads.
+    pub fn heeds_lock_hints(&self) -> bool {
         match self {
             Self::Postgres(_) => true,
             Self::Mssql(session) => !session.is_babelfish(),
@@ -61,15 +61,14 @@ impl Session {
     pub async fn call(&mut self, procedure: &str, args: Args) -> Result<Rows, SqlError> {
         let contract = contract::procedure(procedure);
         let (named, values) = self.named_arguments(args);
-        let rows = match self {
+        let result = match self {
             Self::Postgres(session) => {
                 let verb = if contract.kind == Kind::Looping { "CALL" } else { "SELECT * FROM" };
-                session.query(&format!("{verb} chokaq.{}({named})", names::snake_case(procedure)), &values).await?
+                session.query(&format!("{verb} chokaq.{}({named})", names::snake_case(procedure)), &values).await
             }
-            Self::Mssql(session) => {
-                session.query(&format!("EXECUTE chokaq.usp_{procedure} {named};"), &values).await?
-            }
+            Self::Mssql(session) => session.query(&format!("EXECUTE chokaq.usp_{procedure} {named};"), &values).await,
         };
+        let rows = result.map_err(|error| SqlError { procedure: Some(&contract.name), ..error })?;
         assert_eq!(*rows.columns, *contract.columns, "result columns of {procedure}");
         Ok(rows)
     }
@@ -157,9 +156,7 @@ impl Session {
     pub async fn transaction_count(&mut self) -> Result<i64, SqlError> {
         match self {
             Self::Postgres(session) => session.transaction_count().await,
-            Self::Mssql(session) => {
-                Ok(session.query("SELECT Count = @@TRANCOUNT", &[]).await?.one().int("Count"))
-            }
+            Self::Mssql(session) => Ok(session.query("SELECT Count = @@TRANCOUNT", &[]).await?.one().int("Count")),
         }
     }
 

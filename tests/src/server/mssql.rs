@@ -95,21 +95,23 @@ pub struct Server {
     endpoint: Endpoint,
     idle: Mutex<Vec<Idle>>,
     next: AtomicU32,
-    /* Held for its Drop, which stops what the run started. */
-    _process: Box<dyn Send + Sync>,
+    /// One at a time makes, fills or drops a database: Babelfish's catalogs do not take two.
+    pub deploying: tokio::sync::Mutex<()>,
+    /* What the run started, held for its Drop, which stops it. */
+    process: Option<Box<dyn Send + Sync>>,
 }
 
 impl Server {
     pub fn start(source: &Source, runtime: &Runtime) -> Result<Self> {
-        let (endpoint, process): (Endpoint, Box<dyn Send + Sync>) = match source {
-            Source::Url(url) => (Endpoint::parse(url).context("CHOKAQ_TEST_MSSQL_URL")?, Box::new(())),
+        let (endpoint, process): (Endpoint, Option<Box<dyn Send + Sync>>) = match source {
+            Source::Url(url) => (Endpoint::parse(url).context("CHOKAQ_TEST_MSSQL_URL")?, None),
             Source::Babelfish(bin) => {
                 let (endpoint, process) = babelfish::start(bin, runtime)?;
-                (endpoint, Box::new(process))
+                (endpoint, Some(Box::new(process)))
             }
             Source::Docker => {
                 let (endpoint, container) = docker::start()?;
-                (endpoint, Box::new(container))
+                (endpoint, Some(Box::new(container)))
             }
             Source::Nothing(why) => bail!("{why}"),
         };
@@ -118,7 +120,14 @@ impl Server {
             let version = admin.query("SELECT Version = CAST(@@VERSION AS nvarchar(400))", &[]).await?;
             Ok::<_, anyhow::Error>(version.one().text("Version").lines().next().unwrap_or_default().to_owned())
         })?;
-        Ok(Self { version, endpoint, idle: Mutex::default(), next: AtomicU32::new(0), _process: process })
+        Ok(Self {
+            version,
+            endpoint,
+            idle: Mutex::default(),
+            next: AtomicU32::new(0),
+            deploying: tokio::sync::Mutex::new(()),
+            process,
+        })
     }
 
     /// A database for one case.
@@ -126,6 +135,7 @@ impl Server {
         if let Some(idle) = self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.pop() {
             return Ok(idle);
         }
+        let _alone = self.deploying.lock().await;
         let name = self.create_empty_database().await?;
         deploy::up(&self.url(&name)?).await?;
         Ok(Idle { name, sessions: vec![] })
@@ -156,15 +166,21 @@ impl Server {
     }
 
     pub async fn drop_database(&self, name: &str) -> Result<()> {
+        let _alone = self.deploying.lock().await;
         let mut admin = mssql::Session::connect(self.endpoint.config("master")).await?;
         Ok(admin.batch(&format!("DROP DATABASE IF EXISTS {name}")).await?)
     }
 
-    /// Drops the databases that cases handed on; a server given by URL outlives the run.
-    pub async fn drop_idle(&self) -> Result<()> {
-        let idle = std::mem::take(&mut *self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?);
-        for Idle { name, sessions } in idle {
-            drop(sessions);
+    /// Drops what the run left on a server that outlives it.
+    pub async fn finish(&self) -> Result<()> {
+        if self.process.is_some() {
+            return Ok(());
+        }
+        self.idle.lock().map_err(|_| anyhow!("a case panicked here"))?.clear();
+        let mut admin = mssql::Session::connect(self.endpoint.config("master")).await?;
+        let prefix = format!("chokaq_test_{}_", std::process::id());
+        let sql = "SELECT name AS Name FROM sys.databases WHERE LEFT(name, LEN(@P1)) = @P1";
+        for name in admin.query(sql, &[prefix.into()]).await?.texts("Name") {
             self.drop_database(&name).await?;
         }
         Ok(())

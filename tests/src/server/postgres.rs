@@ -17,8 +17,8 @@ pub struct Server {
     pub version: String,
     config: Config,
     next: AtomicU32,
-    /* Held for its Drop, which stops what the run started. */
-    _process: Option<Supervised>,
+    /* What the run started, held for its Drop, which stops it. */
+    process: Option<Supervised>,
 }
 
 impl Server {
@@ -30,7 +30,7 @@ impl Server {
                 (config, Some(process))
             }
         };
-        let mut server = Self { version: String::new(), config, next: AtomicU32::new(0), _process: process };
+        let mut server = Self { version: String::new(), config, next: AtomicU32::new(0), process };
         runtime.block_on(async {
             let admin = until_ready(|| postgres::Session::connect(&server.config)).await?;
             server.version = admin.query("SHOW server_version", &[]).await?.one().text("ServerVersion");
@@ -64,6 +64,19 @@ impl Server {
         Ok(admin.batch(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?)
     }
 
+    /// Drops what the run left on a server that outlives it.
+    pub async fn finish(&self) -> Result<()> {
+        if self.process.is_some() {
+            return Ok(());
+        }
+        let admin = postgres::Session::connect(&self.config).await?;
+        let sql = "SELECT datname::text AS name FROM pg_database WHERE starts_with(datname, $1)";
+        for name in admin.query(sql, &[self.template().into()]).await?.texts("Name") {
+            self.drop_database(&name).await?;
+        }
+        Ok(())
+    }
+
     pub async fn connect(&self, database: &str) -> Result<Session> {
         let mut config = self.config.clone();
         config.dbname(database).options("-c lock_timeout=60s");
@@ -86,8 +99,8 @@ impl Server {
         format!("postgres://{user}{password}@{host}:{port}/{database}?sslmode=disable")
     }
 
-    /// The deployed database that the others are copied from.
-    pub fn template(&self) -> String {
+    /// The deployed database that the others are copied from, and the beginning of their names.
+    fn template(&self) -> String {
         format!("chokaq_test_{}", std::process::id())
     }
 }
@@ -113,8 +126,6 @@ fn find_bin() -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     match asked.into_iter().chain(std::env::split_paths(&path)).find(|dir| dir.join("initdb").exists()) {
         Some(bin) => Ok(bin),
-        None => bail!(
-            "no PostgreSQL server binaries: install PostgreSQL 15 or newer, or set CHOKAQ_TEST_POSTGRES_URL"
-        ),
+        None => bail!("no PostgreSQL server binaries: install PostgreSQL 15 or newer, or set CHOKAQ_TEST_POSTGRES_URL"),
     }
 }

@@ -15,7 +15,7 @@ use crate::rows::Rows;
 use crate::value::Value;
 
 pub struct Session {
-    client: tiberius::Client<Compat<TcpStream>>,
+    client: Box<tiberius::Client<Compat<TcpStream>>>,
     is_babelfish: bool,
 }
 
@@ -64,7 +64,7 @@ impl Session {
     pub async fn connect(config: tiberius::Config) -> Result<Self, SqlError> {
         let tcp = TcpStream::connect(config.get_addr()).await.map_err(SqlError::other)?;
         tcp.set_nodelay(true).map_err(SqlError::other)?;
-        let client = tiberius::Client::connect(config, tcp.compat_write()).await?;
+        let client = Box::new(tiberius::Client::connect(config, tcp.compat_write()).await?);
         let mut session = Self { client, is_babelfish: false };
         let answer = session.query("SELECT CAST(SERVERPROPERTY('Babelfish') AS int) AS Babelfish", &[]).await?;
         session.is_babelfish = answer.one()["Babelfish"] == 1;
@@ -104,7 +104,7 @@ impl Session {
         Ok(Rows::new(columns.unwrap_or_default(), rows))
     }
 
-    /// True on a server that takes lock hints and does not heed them: it never skips a locked row, it waits.
+    /// True on a server that takes lock hints and ignores them.
     pub fn is_babelfish(&self) -> bool {
         self.is_babelfish
     }
@@ -142,9 +142,7 @@ fn read_value(data: ColumnData<'static>) -> Result<Value, SqlError> {
         ColumnData::I64(number) => number.into(),
         ColumnData::F64(number) => number.into(),
         ColumnData::String(text) => text.map(|text| text.into_owned()).into(),
-        ColumnData::DateTime2(_) => {
-            PrimitiveDateTime::from_sql(&data)?.map(PrimitiveDateTime::assume_utc).into()
-        }
+        ColumnData::DateTime2(_) => PrimitiveDateTime::from_sql(&data)?.map(PrimitiveDateTime::assume_utc).into(),
         other => return Err(SqlError::other(format!("no value is made of {other:?}"))),
     })
 }

@@ -277,6 +277,8 @@ fn kind_of(number: u32, class: u8, message: &str) -> ErrorKind {
         59010 => ErrorKind::InTransaction,
         59090 => ErrorKind::InvariantBroken,
         1205 => ErrorKind::Deadlock,
+        /* A sweep's read without locks met a page that was moving; the statement did nothing. */
+        601 => ErrorKind::Serialization,
         1222 => ErrorKind::LockTimeout,
         3960 => ErrorKind::Serialization,
         229 | 230 => ErrorKind::PermissionDenied,
@@ -319,6 +321,7 @@ mod tests {
             (1205, ErrorKind::Deadlock),
             (1222, ErrorKind::LockTimeout),
             (3960, ErrorKind::Serialization),
+            (601, ErrorKind::Serialization),
             (2812, ErrorKind::SchemaMismatch),
             (229, ErrorKind::PermissionDenied),
             (2627, ErrorKind::Database),

@@ -207,7 +207,8 @@ impl<C: Connection> Client<C> {
             .text("job_id", done.job_id)
             .text("worker_id", done.worker_id)
             .int("attempt", done.attempt)
-            .float("duration_ms", done.duration_ms)
+            /* SQL Server refuses the whole call for a NaN, and a metric must not stop a transition. */
+            .float("duration_ms", done.duration_ms.filter(|duration| duration.is_finite()))
             .repeatable(is_fenced(done.worker_id, done.attempt));
         one(&self.connection, call).await
     }

@@ -127,6 +127,19 @@ pub async fn fetch(session: &mut Session, args: Args) -> Result<Vec<String>> {
     Ok(session.call("FetchNextBatch", args).await?.texts("JobId"))
 }
 
+/// Folds one batch of counter deltas, of which there are some. Another folder at work is no error but a count of 0; on
+/// Babelfish, whose databases share their application locks, it may be another case's.
+pub async fn fold(session: &mut Session, args: Args) -> Result<i64> {
+    for _ in 0..500 {
+        let folded = session.call_one("FoldCounters", args.clone()).await?.int("FoldedCount");
+        if folded > 0 {
+            return Ok(folded);
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    anyhow::bail!("nothing was folded")
+}
+
 /// What operators did to a job, oldest first.
 pub async fn history(session: &mut Session, id: &str) -> Result<Vec<Row>> {
     let sql = "SELECT Action, Queue, Type, Actor, Login, FailureReason, ErrorDetails, AttemptCount, FailedAtUtc,

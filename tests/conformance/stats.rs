@@ -57,7 +57,7 @@ async fn folding_changes_no_total(db: &Db<'_>) -> Result<()> {
     for queue in ["q", "r"] {
         before.push(format!("{:?}", arrange::stats(&mut s, queue).await?));
     }
-    s.call("FoldCounters", args! {}).await?;
+    arrange::fold(&mut s, args! {}).await?;
     assert_eq!(s.count("SELECT COUNT(*) AS N FROM chokaq.CounterDeltas", &[]).await?, 0);
     for (queue, before) in ["q", "r"].into_iter().zip(before) {
         assert_eq!(format!("{:?}", arrange::stats(&mut s, queue).await?), before);
@@ -74,13 +74,10 @@ async fn a_fold_takes_no_more_than_its_batch(db: &Db<'_>) -> Result<()> {
     /* A transition may have folded by chance in between. */
     let deltas = s.count("SELECT COUNT(*) AS N FROM chokaq.CounterDeltas", &[]).await?;
     let mut folded = 0;
-    loop {
-        let count = s.call_one("FoldCounters", args! { BatchSize: 3 }).await?.int("FoldedCount");
+    while folded < deltas {
+        let count = arrange::fold(&mut s, args! { BatchSize: 3 }).await?;
         assert!(count <= 3);
         folded += count;
-        if count == 0 {
-            break;
-        }
     }
     assert_eq!(folded, deltas);
     Ok(())
@@ -94,7 +91,7 @@ async fn the_last_activity_is_the_last_transition(db: &Db<'_>) -> Result<()> {
     arrange::kill(&mut s, "a1").await?;
     let second = arrange::stats(&mut s, "q").await?.time("LastActivityUtc");
     assert!(second > first);
-    s.call("FoldCounters", args! {}).await?;
+    arrange::fold(&mut s, args! {}).await?;
     assert_eq!(arrange::stats(&mut s, "q").await?.time("LastActivityUtc"), second);
     Ok(())
 }

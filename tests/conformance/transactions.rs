@@ -1,7 +1,7 @@
 //! Joining procedures are part of the caller's transaction; looping ones refuse to be.
 
 use chokaq_tests::contract::{self, Kind};
-use chokaq_tests::{Args, Code, Db, Engine, Result, Scenario, Session, args, scenarios};
+use chokaq_tests::{Args, Code, Db, Engine, Result, Scenario, Session, SqlError, args, scenarios};
 use time::Duration;
 
 use crate::{arrange, snapshot};
@@ -60,6 +60,14 @@ async fn joining(s: &mut Session) -> Result<Vec<(&'static str, Args)>> {
     Ok(calls)
 }
 
+/// The call, which finds something to do.
+async fn perform(s: &mut Session, procedure: &str, args: Args) -> Result<()> {
+    match procedure {
+        "FoldCounters" => arrange::fold(s, args).await.map(|_| ()),
+        _ => s.call(procedure, args).await.map(|_| ()).map_err(Into::into),
+    }
+}
+
 async fn looping(s: &mut Session) -> Result<Vec<(&'static str, Args)>> {
     let later = s.now().await? + Duration::DAY;
     let calls = vec![
@@ -84,7 +92,7 @@ async fn every_joining_procedure_is_rolled_back_with_its_caller(db: &Db<'_>) -> 
     let before = snapshot::take(&mut s).await?;
     for (procedure, args) in joining(&mut s).await? {
         s.begin().await?;
-        s.call(procedure, args).await?;
+        perform(&mut s, procedure, args).await?;
         assert_eq!(s.transaction_count().await?, 1, "{procedure}");
         assert_ne!(snapshot::take(&mut s).await?, before, "{procedure} changed nothing");
         s.rollback().await?;
@@ -100,7 +108,7 @@ async fn every_joining_procedure_is_committed_with_its_caller(db: &Db<'_>) -> Re
         world(&mut s).await?;
         let before = snapshot::take(&mut other).await?;
         s.begin().await?;
-        s.call(procedure, args).await?;
+        perform(&mut s, procedure, args).await?;
         assert_eq!(s.transaction_count().await?, 1, "{procedure}");
         s.commit().await?;
         assert_eq!(s.transaction_count().await?, 0, "{procedure}");
@@ -115,7 +123,7 @@ async fn every_joining_procedure_commits_by_itself_when_it_is_alone(db: &Db<'_>)
         s.empty_tables().await?;
         world(&mut s).await?;
         let before = snapshot::take(&mut other).await?;
-        s.call(procedure, args).await?;
+        perform(&mut s, procedure, args).await?;
         assert_eq!(s.transaction_count().await?, 0, "{procedure}");
         assert_ne!(snapshot::take(&mut other).await?, before, "{procedure}");
     }
@@ -182,8 +190,9 @@ async fn an_error_inside_leaves_nothing_open_when_alone(db: &Db<'_>) -> Result<(
     break_the_tables(&mut s).await?;
     let before = snapshot::take(&mut s).await?;
     for (procedure, args) in calls {
-        let error = s.call(procedure, args).await.expect_err(procedure);
-        assert_eq!(error.code, forced(db.engine), "{procedure}: {error}");
+        let error = perform(&mut s, procedure, args).await.expect_err(procedure);
+        let code = error.downcast_ref::<SqlError>().map(|error| &*error.code);
+        assert_eq!(code, Some(forced(db.engine)), "{procedure}: {error}");
         assert_eq!(s.transaction_count().await?, 0, "{procedure}");
         assert_eq!(snapshot::take(&mut s).await?, before, "{procedure}");
     }
@@ -197,7 +206,11 @@ async fn an_error_inside_is_the_callers_to_end(db: &Db<'_>) -> Result<()> {
     break_the_tables(&mut s).await?;
     let before = snapshot::take(&mut s).await?;
     for (procedure, args) in calls {
-        let (code, count) = caught(&mut s, procedure, args).await?;
+        let (mut code, mut count) = caught(&mut s, procedure, args.clone()).await?;
+        while procedure == "FoldCounters" && code == NO_ERROR {
+            /* Another folder was at work, as in `arrange::fold`. */
+            (code, count) = caught(&mut s, procedure, args.clone()).await?;
+        }
         assert_eq!(code, forced(db.engine), "{procedure}");
         assert_eq!(count, 1, "{procedure}");
         assert_eq!(snapshot::take(&mut s).await?, before, "{procedure}");
@@ -220,6 +233,9 @@ async fn a_refused_argument_leaves_the_transaction_to_its_caller(db: &Db<'_>) ->
     Ok(())
 }
 
+/// What `caught` says of a call that was fine, in T-SQL.
+const NO_ERROR: &str = "0";
+
 /// Calls a procedure inside a transaction, catches its error, and ends the transaction: the error's code, and how
 /// many transactions were open when it was caught.
 async fn caught(s: &mut Session, procedure: &str, args: Args) -> Result<(String, i64)> {
@@ -236,18 +252,23 @@ async fn caught(s: &mut Session, procedure: &str, args: Args) -> Result<(String,
         }
         Session::Mssql(session) => {
             let sql = format!(
-                "DECLARE @Code int = 0, @Count int;
+                "DECLARE @Code int, @Count int;
                 BEGIN TRANSACTION;
                 BEGIN TRY
                     EXECUTE chokaq.usp_{procedure} {named};
+                    ROLLBACK TRANSACTION;
                 END TRY
                 BEGIN CATCH
                     SELECT @Code = ERROR_NUMBER(), @Count = @@TRANCOUNT;
                     ROLLBACK TRANSACTION;
-                END CATCH;
-                SELECT Code = @Code, Count = @Count;"
+                    SELECT @Code AS Code, @Count AS Count;
+                END CATCH;"
             );
-            let row = session.query(&sql, &values).await?.one();
+            let rows = session.query(&sql, &values).await?;
+            if rows.columns[..] != ["Code", "Count"] {
+                return Ok((NO_ERROR.to_owned(), 0));
+            }
+            let row = rows.one();
             Ok((row.int("Code").to_string(), row.int("Count")))
         }
     }

@@ -131,12 +131,7 @@ fn fetch(criterion: &mut Criterion) {
 }
 
 /// Times that many fetches, putting the jobs back, untimed, before they run out.
-async fn timed(
-    times: u64,
-    due: i64,
-    session: &mut Session,
-    mut step: impl AsyncFnMut(&mut Session, bool),
-) -> Duration {
+async fn timed(times: u64, due: i64, session: &mut Session, mut step: impl AsyncFnMut(&mut Session, bool)) -> Duration {
     let mut taken = Duration::ZERO;
     for n in 0..times {
         if n % (due as u64 / BATCH as u64) == 0 {

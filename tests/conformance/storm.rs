@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use chokaq_tests::{Args, Db, Result, Scenario, Session, args, scenario};
+use chokaq_tests::{Args, Db, Result, Row, Rows, Scenario, Session, args, scenario};
 use futures_util::future::try_join_all;
 
 use crate::arrange;
@@ -39,8 +39,14 @@ async fn every_job_ends_in_one_table_and_the_counters_equal_a_recount(db: &Db<'_
     }
     assert_eq!(archived + dead + purged, count as i64);
     assert_eq!(archived, seen.archived.get());
-    assert_eq!(purged, seen.purged.get());
-    assert_eq!(resurrected, seen.resurrected.get());
+    /* A looping call that becomes a victim half way keeps its batches, and nobody is told how many. */
+    let told = |number: i64, told: i64| if seen.victims.get() > 0 { number >= told } else { number == told };
+    assert!(told(purged, seen.purged.get()), "{purged} were purged, {} by what was told", seen.purged.get());
+    assert!(
+        told(resurrected, seen.resurrected.get()),
+        "{resurrected} came back, {} by what was told",
+        seen.resurrected.get()
+    );
     assert_eq!(retried, seen.retried.get());
     for (what, number) in
         [("archived", archived), ("dead", dead), ("purged", purged), ("resurrected", resurrected), ("retried", retried)]
@@ -57,6 +63,8 @@ struct Seen {
     purged: Cell<i64>,
     resurrected: Cell<i64>,
     retried: Cell<i64>,
+    /// Calls that a server without lock hints undid as the victims of deadlocks.
+    victims: Cell<i64>,
 }
 
 fn add(cell: &Cell<i64>, number: i64) {
@@ -84,11 +92,29 @@ impl<'a> Worker<'a> {
         self.dice.wrapping_mul(0x2545_F491_4F6C_DD1D) % sides
     }
 
+    /// A call; one that a server without lock hints made the victim of a deadlock, and so undid, is made again.
+    async fn call(&mut self, procedure: &'static str, args: Args) -> Result<Rows> {
+        loop {
+            match self.session.call(procedure, args.clone()).await {
+                Err(error) if error.code == "1205" && !self.session.heeds_lock_hints() => add(&self.seen.victims, 1),
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    async fn call_one(&mut self, procedure: &'static str, args: Args) -> Result<Row> {
+        Ok(self.call(procedure, args).await?.one())
+    }
+
+    async fn outcome(&mut self, procedure: &'static str, args: Args) -> Result<String> {
+        Ok(self.call_one(procedure, args).await?.text("Outcome"))
+    }
+
     async fn run(mut self) -> Result<()> {
         let mut idle = 0;
         while idle < 3 {
             let args = args! { WorkerId: &self.name, BatchSize: 25, StartNow: self.throw(4) > 0 };
-            let jobs = self.session.call("FetchNextBatch", args).await?;
+            let jobs = self.call("FetchNextBatch", args).await?;
             for job in &jobs.rows {
                 self.work(&job.text("JobId"), job.int("AttemptCount")).await?;
             }
@@ -113,7 +139,7 @@ impl<'a> Worker<'a> {
             attempt
         } else {
             let args = args! { JobId: id, WorkerId: &self.name };
-            let row = self.session.call_one("MarkAsProcessing", args).await?;
+            let row = self.call_one("MarkAsProcessing", args).await?;
             if !["started", "already_started"].contains(&&*row.text("Outcome")) {
                 return Ok(());
             }
@@ -125,27 +151,27 @@ impl<'a> Worker<'a> {
         match self.throw(100) {
             0..=2 => {}
             3..=5 => {
-                self.session.call("MoveToDLQ", and(args! { FailureReason: 4, ErrorDetails: "rejected" })).await?;
+                self.call("MoveToDLQ", and(args! { FailureReason: 4, ErrorDetails: "rejected" })).await?;
             }
             6..=9 => {
-                self.session.call("FailJob", and(args! { FailureReason: 6, ErrorDetails: "fatal" })).await?;
+                self.call("FailJob", and(args! { FailureReason: 6, ErrorDetails: "fatal" })).await?;
             }
             10..=15 => {
                 let args = and(args! { FailureReason: 8, ErrorDetails: "transient", RetryAfterSeconds: 0 });
-                let outcome = self.session.outcome("FailJob", args).await?;
+                let outcome = self.outcome("FailJob", args).await?;
                 add(&seen.retried, i64::from(outcome == "rescheduled"));
             }
             16..=18 => {
-                let outcome = self.session.outcome("RescheduleForRetry", owner).await?;
+                let outcome = self.outcome("RescheduleForRetry", owner).await?;
                 add(&seen.retried, i64::from(outcome == "rescheduled"));
             }
             19..=21 => {
-                self.session.call("KeepAlive", args! { JobIds: [id], WorkerId: &self.name }).await?;
-                let outcome = self.session.outcome("ArchiveSucceeded", owner).await?;
+                self.call("KeepAlive", args! { JobIds: [id], WorkerId: &self.name }).await?;
+                let outcome = self.outcome("ArchiveSucceeded", owner).await?;
                 add(&seen.archived, i64::from(outcome == "archived"));
             }
             _ => {
-                let outcome = self.session.outcome("ArchiveSucceeded", owner).await?;
+                let outcome = self.outcome("ArchiveSucceeded", owner).await?;
                 add(&seen.archived, i64::from(outcome == "archived"));
             }
         }
@@ -153,27 +179,27 @@ impl<'a> Worker<'a> {
     }
 
     async fn sweep(&mut self, timeout: i64) -> Result<()> {
-        self.session.call("RecoverAbandoned", args! { TimeoutSeconds: timeout }).await?;
-        self.session.call("ArchiveZombies", args! { TimeoutSeconds: timeout, BatchSize: 100 }).await?;
-        self.session.call("FoldCounters", args! {}).await?;
+        self.call("RecoverAbandoned", args! { TimeoutSeconds: timeout }).await?;
+        self.call("ArchiveZombies", args! { TimeoutSeconds: timeout, BatchSize: 100 }).await?;
+        self.call("FoldCounters", args! {}).await?;
         Ok(())
     }
 
     /// Half of the newest dead jobs come back, some are repaired first, a few are purged.
     async fn operate(&mut self) -> Result<()> {
-        let ids = self.session.call("ListDLQ", args! { Limit: 60 }).await?.texts("JobId");
+        let ids = self.call("ListDLQ", args! { Limit: 60 }).await?.texts("JobId");
         let (back, rest) = ids.split_at(ids.len() / 2);
         let args = args! { JobIds: back, ResurrectedBy: &self.name, BatchSize: 7 };
-        let row = self.session.call_one("ResurrectBatch", args).await?;
+        let row = self.call_one("ResurrectBatch", args).await?;
         add(&self.seen.resurrected, row.int("ResurrectedCount"));
         for id in rest.iter().take(5) {
             let args = args! { JobId: id, NewPayload: "{\"repaired\":true}", ResurrectedBy: &self.name };
-            let outcome = self.session.outcome("Resurrect", args).await?;
+            let outcome = self.outcome("Resurrect", args).await?;
             add(&self.seen.resurrected, i64::from(outcome == "resurrected"));
         }
         let doomed = &rest[rest.len() / 2..];
         let args = args! { JobIds: doomed, PurgedBy: &self.name, CleanupBatchSize: 7 };
-        let row = self.session.call_one("PurgeDLQ", args).await?;
+        let row = self.call_one("PurgeDLQ", args).await?;
         add(&self.seen.purged, row.int("PurgedCount"));
         Ok(())
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use testcontainers::core::{IntoContainerPort, WaitFor};
 use testcontainers::runners::SyncRunner;
-use testcontainers::{Container, GenericImage, ImageExt};
+use testcontainers::{Container, GenericImage, Image, ImageExt};
+use testcontainers_modules::mssql_server::MssqlServer;
 
 use super::mssql::Endpoint;
 
@@ -19,7 +20,8 @@ pub fn is_there() -> bool {
 
 /// Starts SQL Server; the container is removed when the handle is dropped.
 pub fn start() -> Result<(Endpoint, Container<GenericImage>)> {
-    let container = GenericImage::new("mcr.microsoft.com/mssql/server", "2022-latest")
+    let tag = std::env::var("CHOKAQ_TEST_MSSQL_TAG").unwrap_or_else(|_| "2022-latest".to_owned());
+    let container = GenericImage::new(MssqlServer::default().name(), &tag)
         .with_exposed_port(1433.tcp())
         .with_wait_for(WaitFor::message_on_stdout("Recovery is complete"))
         .with_env_var("ACCEPT_EULA", "Y")

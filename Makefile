@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 
 VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
-TSQL := procedures/mssql migrations/mssql
+TSQL := procedures/mssql migrations/mssql sql/mssql
 
 .PHONY: help setup setup-postgres demo test lint format bench peers migration
 

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod arrange;
+mod by_hand;
 mod cases;
 mod cli;
 mod concurrency;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         concurrency::SCENARIOS,
         deploy::SCENARIOS,
         inventory::SCENARIOS,
+        by_hand::SCENARIOS,
         cli::SCENARIOS,
         storm::SCENARIOS,
     ])

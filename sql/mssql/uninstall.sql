@@ -1,0 +1,35 @@
+/* Removes ChokaQ SQL and every job in it. There is no way back but a backup. */
+SET NOCOUNT, XACT_ABORT ON;
+
+DECLARE @Sql NVARCHAR(MAX) = N'';
+
+/* What reads comes before what is read: procedures, views, functions, tables. */
+SELECT @Sql = STRING_AGG(CONVERT(NVARCHAR(MAX), d.Statement), N' ') WITHIN GROUP (ORDER BY d.Place, d.Statement)
+FROM (
+    SELECT
+        CASE o.type
+            WHEN 'P' THEN 1
+            WHEN 'V' THEN 2
+            WHEN 'U' THEN 4
+            ELSE 3
+        END AS Place,
+        N'DROP ' +
+        CASE o.type
+            WHEN 'P' THEN N'PROCEDURE'
+            WHEN 'V' THEN N'VIEW'
+            WHEN 'U' THEN N'TABLE'
+            ELSE N'FUNCTION'
+        END +
+        N' chokaq.' +
+        QUOTENAME(o.name) +
+        N';' AS Statement
+    FROM sys.objects AS o
+    WHERE o.schema_id = SCHEMA_ID(N'chokaq') AND o.type IN ('P', 'V', 'U', 'FN', 'IF')
+) AS d;
+
+IF @Sql <> N''
+    EXECUTE sp_executesql @Sql;
+
+DROP SEQUENCE IF EXISTS chokaq.JobNumbers;
+DROP SCHEMA IF EXISTS chokaq;
+DROP TABLE IF EXISTS chokaq_schema_history;

@@ -118,7 +118,16 @@ BEGIN
         INSERT INTO @Chosen (Id)
         SELECT TOP (@Promote) d.Id
         FROM (
-            SELECT TOP (100000) q.Queue FROM @Open AS q ORDER BY NEWID()
+            SELECT TOP (100000) q.Queue
+            FROM @Open AS q
+            /* A full queue would only use up what may be let in. */
+            WHERE q.MaxWorkers IS NULL
+                OR q.MaxWorkers > (
+                    SELECT COUNT(*)
+                    FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK, READUNCOMMITTED)
+                    WHERE w.Queue = q.Queue AND w.WorkerId IS NOT NULL
+                )
+            ORDER BY NEWID()
         ) AS o
         CROSS APPLY (
             SELECT TOP (@PromotePerQueue) h.Id

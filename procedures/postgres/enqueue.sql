@@ -50,8 +50,8 @@ BEGIN
     ELSIF p_scheduled_at_utc IS NOT NULL AND p_delay_seconds > 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
             MESSAGE = 'p_delay_seconds must be 0 when p_scheduled_at_utc is given.';
-    ELSIF NOT isfinite(p_scheduled_at_utc) THEN
-        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_scheduled_at_utc must be NULL or a finite time.';
+    ELSIF p_scheduled_at_utc NOT BETWEEN '0001-01-01T00:00:00Z' AND '9999-12-31T23:59:59.999999Z' THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_scheduled_at_utc must be NULL or a time of the years 1 to 9999.';
     ELSIF p_idempotency_key IS NOT NULL AND NOT chokaq.is_name(p_idempotency_key, 255) THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
             MESSAGE = 'p_idempotency_key must be NULL or 1 to 255 characters without white space at either end.';

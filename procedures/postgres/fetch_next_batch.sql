@@ -68,10 +68,10 @@ BEGIN
 
     /*
     More per queue than one fetch can take, so that due jobs never pile up unseen; at random, so that no queue waits
-    for another. Inside a caller's transaction, which begins before its statement does, only as many as it may take:
-    they stay locked until it ends.
+    for another. Inside a caller's transaction only as many as it may take: they stay locked until it ends. Such a
+    transaction began at least a round trip before this statement; a statement on its own began just now.
     */
-    IF statement_timestamp() = transaction_timestamp() THEN
+    IF statement_timestamp() < transaction_timestamp() + interval '1 millisecond' THEN
         v_promote := GREATEST(4 * p_batch_size, 1000);
         v_promote_per_queue := GREATEST(2 * p_batch_size, 50);
     ELSE
@@ -86,7 +86,22 @@ BEGIN
         FROM (
             SELECT q.queue
             FROM chokaq.queues AS q
-            WHERE NOT q.is_paused AND q.is_active AND (p_queues IS NULL OR q.queue = ANY (p_queues))
+            WHERE NOT q.is_paused
+            AND q.is_active
+            AND (p_queues IS NULL OR q.queue = ANY (p_queues))
+            /* A full queue would only use up what may be let in. */
+            AND (
+                q.max_workers IS NULL
+                OR q.max_workers > (
+                    SELECT count(*)
+                    FROM (
+                        SELECT 1
+                        FROM chokaq.jobs_hot AS w
+                        WHERE w.queue = q.queue AND w.worker_id IS NOT NULL
+                        LIMIT q.max_workers
+                    ) AS c
+                )
+            )
             ORDER BY random()
         ) AS o
         CROSS JOIN LATERAL (

@@ -8,7 +8,7 @@ VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
 TSQL := procedures/mssql migrations/mssql sql/mssql
 
-.PHONY: help setup setup-postgres demo test lint format bench peers migration
+.PHONY: help setup setup-postgres demo test lint format bench migration
 
 help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ $(MAXDOP): scripts/requirements.txt
 	@scripts/setup-python $(VENV)
 
 demo: setup-postgres ## the story of one dead letter, on a PostgreSQL of its own
-	cargo run --quiet --package chokaq -- demo
+	env -u DATABASE_URL -u CHOKAQ_DATABASE_URL cargo run --package chokaq -- demo
 
 test: setup-postgres ## every test, on every engine that is here; says how many cases ran on which
 	scripts/test
@@ -30,6 +30,7 @@ test: setup-postgres ## every test, on every engine that is here; says how many 
 lint: $(MAXDOP) ## rustfmt, clippy, and maxdop for SQL Server 2017 and 2022
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	cargo clippy --package chokaq --lib --no-default-features --quiet -- --deny warnings
 	$(MAXDOP) --check --parser-version 2017 $(TSQL)
 	$(MAXDOP) --check --parser-version 2022 $(TSQL)
 

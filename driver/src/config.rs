@@ -53,7 +53,8 @@ impl fmt::Display for Dialect {
 ///
 /// - `postgres`: `sslmode=disable|prefer|require|verify-full`. Without it `verify-full`, and `prefer` on a loopback
 ///   address or a socket. `require` checks the certificate as `verify-full` does (libpq does not); `prefer` takes TLS
-///   when the server offers it and checks nothing. `sslrootcert=FILE` (PEM) trusts those certificates too.
+///   when the server offers it and checks nothing. `sslrootcert=FILE` (PEM) trusts those certificates too, and without
+///   `sslmode` means `verify-full`.
 /// - `mssql`: `encrypt=true|strict|login|false`, `true` without it. `login` encrypts the login alone, as `Encrypt=false`
 ///   does in an ADO string; `false` nothing at all, `Encrypt=DANGER_PLAINTEXT` there.
 ///   `trust_server_certificate_ca=FILE` trusts that certificate too.
@@ -97,8 +98,16 @@ impl FromStr for Config {
         };
         // The parser's own error is kept, the text is not: it holds a password.
         let url = Url::parse(text).map_err(|error| {
-            invalid("the database URL cannot be read; characters such as @ : / # in a password must be percent-encoded")
-                .with_source(error)
+            let message = match error {
+                url::ParseError::EmptyHost => {
+                    "the database URL has a user and no host; for a socket write its percent-encoded folder as the \
+                     host: postgres://user@%2Fvar%2Frun%2Fpostgresql/database"
+                }
+                _ => {
+                    "the database URL cannot be read; characters such as @ : / # in a password must be percent-encoded"
+                }
+            };
+            invalid(message).with_source(error)
         })?;
         let target = match scheme {
             "postgres" | "postgresql" => Target::Postgres(Box::new(postgres::from_url(&url)?)),
@@ -136,6 +145,29 @@ impl fmt::Debug for Config {
 
 fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
+}
+
+/// A parameter of a URL.
+struct Parameter<'a> {
+    /// As it is written, `name=value`.
+    written: &'a str,
+    name: String,
+    value: String,
+}
+
+/// The parameters of a URL. In a database URL a plus is a plus; `Url::query_pairs` would read it as a space.
+fn parameters(url: &Url) -> Result<Vec<Parameter<'_>>> {
+    url.query()
+        .unwrap_or_default()
+        .split('&')
+        .filter(|written| !written.is_empty())
+        .map(|written| {
+            let (name, value) = written.split_once('=').unwrap_or((written, ""));
+            let name = decode(name, "name of a parameter")?;
+            let value = decode(value, &format!("parameter {name}"))?;
+            Ok(Parameter { written, name, value })
+        })
+        .collect()
 }
 
 fn decode(text: &str, what: &str) -> Result<String> {

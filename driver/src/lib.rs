@@ -18,6 +18,7 @@
 //!             worker_id: Some("worker-1"),
 //!             attempt: Some(job.attempt_count),
 //!             duration_ms: Some(12.5),
+//!             resurrect_count: Some(job.resurrect_count),
 //!         })
 //!         .await?;
 //! }

@@ -277,7 +277,7 @@ fn kind_of(number: u32, class: u8, message: &str) -> ErrorKind {
         59010 => ErrorKind::InTransaction,
         59090 => ErrorKind::InvariantBroken,
         1205 => ErrorKind::Deadlock,
-        /* A sweep's read without locks met a page that was moving; the statement did nothing. */
+        // A sweep's read without locks met a page that was moving; the statement did nothing.
         601 => ErrorKind::Serialization,
         1222 => ErrorKind::LockTimeout,
         3960 => ErrorKind::Serialization,

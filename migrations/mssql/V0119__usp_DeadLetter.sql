@@ -12,6 +12,7 @@ CREATE OR ALTER PROCEDURE chokaq.usp_DeadLetter
     @ErrorDetails NVARCHAR(MAX),
     @Owner NVARCHAR(100),
     @Attempt INT,
+    @ResurrectCount INT,
     @Mover NVARCHAR(100),
     @FailedAtUtc DATETIME2(7) OUTPUT
 AS
@@ -69,7 +70,10 @@ BEGIN
         ResurrectCount,
         Revision
     )
-    WHERE Id = @Id AND (@Owner IS NULL OR WorkerId = @Owner) AND (@Attempt IS NULL OR AttemptCount = @Attempt);
+    WHERE Id = @Id
+        AND (@Owner IS NULL OR WorkerId = @Owner)
+        AND (@Attempt IS NULL OR AttemptCount = @Attempt)
+        AND (@ResurrectCount IS NULL OR ResurrectCount = @ResurrectCount);
 
     IF @@ROWCOUNT = 0
         RETURN;

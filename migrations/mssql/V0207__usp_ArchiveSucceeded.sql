@@ -14,7 +14,8 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ArchiveSucceeded
     @JobId NVARCHAR(4000),
     @WorkerId NVARCHAR(4000) = NULL,
     @Attempt INT = NULL,
-    @DurationMs FLOAT = NULL /* a negative one is stored as NULL: a metric never stops a transition */
+    @DurationMs FLOAT = NULL, /* a negative one is stored as NULL: a metric never stops a transition */
+    @ResurrectCount INT = NULL /* as the fetch said: an attempt from before a resurrection is stale */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -28,6 +29,9 @@ BEGIN
 
     IF @Attempt < 1
         THROW 59001, N'@Attempt must be NULL or 1 or more.', 1;
+
+    IF @ResurrectCount < 0
+        THROW 59001, N'@ResurrectCount must be NULL or 0 or more.', 1;
 
     DECLARE
         @Id NVARCHAR(50) = @JobId,
@@ -88,7 +92,8 @@ BEGIN
             WHERE Id = @Id
                 AND Status = 2
                 AND (@Owner IS NULL OR WorkerId = @Owner)
-                AND (@Attempt IS NULL OR AttemptCount = @Attempt);
+                AND (@Attempt IS NULL OR AttemptCount = @Attempt)
+                AND (@ResurrectCount IS NULL OR ResurrectCount = @ResurrectCount);
 
             IF @@ROWCOUNT = 1
             BEGIN
@@ -97,7 +102,7 @@ BEGIN
                 SET @Outcome = 'archived';
             END;
             ELSE
-                SET @Outcome = chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, 'Archive');
+                SET @Outcome = chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, @ResurrectCount, 'Archive');
         END;
 
         IF @OwnsTransaction = 1

@@ -15,7 +15,8 @@ CREATE OR ALTER PROCEDURE chokaq.usp_RescheduleForRetry
     @WorkerId NVARCHAR(4000) = NULL,
     @Attempt INT = NULL,
     @DelaySeconds INT = 0,
-    @ErrorDetails NVARCHAR(MAX) = NULL /* NULL keeps what the attempt before left */
+    @ErrorDetails NVARCHAR(MAX) = NULL, /* NULL keeps what the attempt before left */
+    @ResurrectCount INT = NULL /* as the fetch said: an attempt from before a resurrection is stale */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -32,6 +33,9 @@ BEGIN
 
     IF @DelaySeconds IS NULL OR @DelaySeconds < 0
         THROW 59001, N'@DelaySeconds must be 0 or more seconds.', 1;
+
+    IF @ResurrectCount < 0
+        THROW 59001, N'@ResurrectCount must be NULL or 0 or more.', 1;
 
     DECLARE
         @Due DATETIME2(7),
@@ -65,7 +69,8 @@ BEGIN
             WHERE Id = @Id
                 AND Status = 2
                 AND (@Owner IS NULL OR WorkerId = @Owner)
-                AND (@Attempt IS NULL OR AttemptCount = @Attempt);
+                AND (@Attempt IS NULL OR AttemptCount = @Attempt)
+                AND (@ResurrectCount IS NULL OR ResurrectCount = @ResurrectCount);
 
             IF @@ROWCOUNT = 1
             BEGIN
@@ -74,7 +79,7 @@ BEGIN
                 SET @Outcome = 'rescheduled';
             END;
             ELSE
-                SELECT @Outcome = chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, NULL), @Due = NULL;
+                SELECT @Outcome = chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, @ResurrectCount, NULL), @Due = NULL;
         END;
 
         IF @OwnsTransaction = 1

@@ -16,7 +16,8 @@ CREATE OR ALTER PROCEDURE chokaq.usp_MoveToDLQ
     @ErrorDetails NVARCHAR(MAX) = NULL, /* NULL keeps what the attempt before left */
     @WorkerId NVARCHAR(4000) = NULL,
     @Attempt INT = NULL,
-    @MovedBy NVARCHAR(4000) = NULL /* an operator's name: the move is then on record as isolated */
+    @MovedBy NVARCHAR(4000) = NULL, /* an operator's name: the move is then on record as isolated */
+    @ResurrectCount INT = NULL /* as the fetch said: an attempt from before a resurrection is stale */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -36,6 +37,9 @@ BEGIN
 
     IF @MovedBy IS NOT NULL AND chokaq.fn_IsName(@MovedBy, 100) = 0
         THROW 59001, N'@MovedBy must be NULL or 1 to 100 characters without white space at either end.', 1;
+
+    IF @ResurrectCount < 0
+        THROW 59001, N'@ResurrectCount must be NULL or 0 or more.', 1;
 
     DECLARE
         @Attempts INT,
@@ -60,13 +64,14 @@ BEGIN
                 @ErrorDetails = @ErrorDetails,
                 @Owner = @Owner,
                 @Attempt = @Attempt,
+                @ResurrectCount = @ResurrectCount,
                 @Mover = @Mover,
                 @FailedAtUtc = @FailedAtUtc OUTPUT;
 
             IF @FailedAtUtc IS NOT NULL
                 SET @Outcome = 'moved';
             ELSE
-                SET @Outcome = chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, 'DLQ');
+                SET @Outcome = chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, @ResurrectCount, 'DLQ');
         END;
 
         IF @Outcome IN ('moved', 'already_moved')

@@ -16,7 +16,8 @@ CREATE OR ALTER PROCEDURE chokaq.usp_FailJob
     @Attempt INT,
     @FailureReason INT, /* see chokaq.FailureReasons */
     @ErrorDetails NVARCHAR(MAX),
-    @RetryAfterSeconds INT = NULL /* instead of the policy's backoff */
+    @RetryAfterSeconds INT = NULL, /* instead of the policy's backoff */
+    @ResurrectCount INT = NULL /* as the fetch said: an attempt from before a resurrection is stale */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -36,6 +37,9 @@ BEGIN
 
     IF @RetryAfterSeconds < 0
         THROW 59001, N'@RetryAfterSeconds must be NULL or 0 or more seconds.', 1;
+
+    IF @ResurrectCount < 0
+        THROW 59001, N'@ResurrectCount must be NULL or 0 or more.', 1;
 
     DECLARE
         @Attempts INT,
@@ -57,6 +61,7 @@ BEGIN
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @Queue NVARCHAR(255),
         @Reason INT = @FailureReason,
+        @Resurrections INT,
         @Status INT,
         @Worker NVARCHAR(100);
 
@@ -74,15 +79,16 @@ BEGIN
                 @Worker = h.WorkerId,
                 @Status = h.Status,
                 @Attempts = h.AttemptCount,
+                @Resurrections = h.ResurrectCount,
                 @FirstDue = h.FirstDueAtUtc
             FROM chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK)
             WHERE h.Id = @Id;
 
             SET @Outcome = CASE
-                    WHEN @Queue IS NULL THEN chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, 'DLQ')
+                    WHEN @Queue IS NULL THEN chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, @ResurrectCount, 'DLQ')
                     WHEN @Worker <> @Owner THEN 'not_owner'
                     WHEN @Status <> 2 THEN 'not_processing'
-                    WHEN @Attempts <> @Attempt THEN 'stale_attempt'
+                    WHEN @Attempts <> @Attempt OR @Resurrections <> @ResurrectCount THEN 'stale_attempt'
                 END;
 
             IF @Outcome IS NULL
@@ -149,6 +155,7 @@ BEGIN
                         @ErrorDetails = @ErrorDetails,
                         @Owner = @Owner,
                         @Attempt = @Attempt,
+                        @ResurrectCount = @ResurrectCount,
                         @Mover = NULL,
                         @FailedAtUtc = @FailedAtUtc OUTPUT;
 

@@ -1,7 +1,7 @@
 /*
 chokaq.utf16_length: the length of a text as SQL Server counts it, in UTF-16 code units
 
-Twin         none: DATALENGTH / 2
+Twin         mssql/fn_Utf16Length.sql
 Result       integer; NULL for NULL
 */
 CREATE OR REPLACE FUNCTION chokaq.utf16_length(p_value text)

@@ -1,7 +1,7 @@
 /*
 chokaq.is_within: true for NULL and for text of at most p_max characters
 
-Twin         none: DATALENGTH says it in T-SQL
+Twin         none: fn_Utf16Length says it in T-SQL
 Result       boolean, never NULL; characters are UTF-16 code units, as SQL Server counts them
 */
 CREATE OR REPLACE FUNCTION chokaq.is_within(p_value text, p_max integer)

@@ -1,7 +1,7 @@
 /*
 chokaq.check_edit: refuse the arguments of an edit that are not allowed
 
-Twin         none: part of usp_UpdateJobData and usp_UpdateDLQJobData
+Twin         mssql/usp_CheckEdit.sql
 Errors       QC001, QC004
 */
 CREATE OR REPLACE FUNCTION chokaq.check_edit(

@@ -1,7 +1,7 @@
 /*
 chokaq.new_job_id: an id that sorts by the time it was made (UUID version 7, 36 characters)
 
-Twin         none: T-SQL forbids NEWID in a function, so usp_Enqueue and usp_EnqueueMany make it in place
+Twin         mssql/fn_JobIdAt.sql
 Result       text
 */
 CREATE OR REPLACE FUNCTION chokaq.new_job_id()

@@ -14,7 +14,8 @@ CREATE OR REPLACE FUNCTION chokaq.archive_succeeded(
     p_job_id text,
     p_worker_id text DEFAULT NULL,
     p_attempt integer DEFAULT NULL,
-    p_duration_ms double precision DEFAULT NULL
+    p_duration_ms double precision DEFAULT NULL,
+    p_resurrect_count integer DEFAULT NULL
 )
 RETURNS TABLE (outcome text, job_id text)
 LANGUAGE plpgsql
@@ -32,6 +33,8 @@ BEGIN
             MESSAGE = 'p_worker_id must be NULL or 1 to 100 characters without white space at either end.';
     ELSIF p_attempt < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_attempt must be NULL or 1 or more.';
+    ELSIF p_resurrect_count < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_resurrect_count must be NULL or 0 or more.';
     END IF;
 
     job_id := p_job_id;
@@ -43,6 +46,7 @@ BEGIN
             AND h.status = 2
             AND (p_worker_id IS NULL OR h.worker_id = p_worker_id)
             AND (p_attempt IS NULL OR h.attempt_count = p_attempt)
+            AND (p_resurrect_count IS NULL OR h.resurrect_count = p_resurrect_count)
             RETURNING
                 h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count,
                 h.worker_id, h.scheduled_at_utc, h.started_at_utc, h.created_at_utc, h.created_by,
@@ -71,7 +75,7 @@ BEGIN
         SELECT (SELECT count(*) FROM added) INTO v_added FROM gone AS g;
 
         IF NOT FOUND THEN
-            outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, 'Archive');
+            outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, p_resurrect_count, 'Archive');
             EXIT WHEN outcome IS NOT NULL;
         ELSIF v_added = 0 THEN
             RAISE EXCEPTION USING ERRCODE = 'QC090',
@@ -87,7 +91,7 @@ BEGIN
 END;
 $$;
 
-COMMENT ON FUNCTION chokaq.archive_succeeded(text, text, integer, double precision)
+COMMENT ON FUNCTION chokaq.archive_succeeded(text, text, integer, double precision, integer)
 IS 'Move a job that ran well from Hot to the Archive';
 
-REVOKE ALL ON FUNCTION chokaq.archive_succeeded(text, text, integer, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION chokaq.archive_succeeded(text, text, integer, double precision, integer) FROM PUBLIC;

@@ -15,7 +15,8 @@ CREATE OR REPLACE FUNCTION chokaq.reschedule_for_retry(
     p_worker_id text DEFAULT NULL,
     p_attempt integer DEFAULT NULL,
     p_delay_seconds integer DEFAULT 0,
-    p_error_details text DEFAULT NULL
+    p_error_details text DEFAULT NULL,
+    p_resurrect_count integer DEFAULT NULL
 )
 RETURNS TABLE (outcome text, scheduled_at_utc timestamptz)
 LANGUAGE plpgsql
@@ -38,6 +39,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_attempt must be NULL or 1 or more.';
     ELSIF p_delay_seconds IS NULL OR p_delay_seconds < 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_delay_seconds must be 0 or more seconds.';
+    ELSIF p_resurrect_count < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_resurrect_count must be NULL or 0 or more.';
     END IF;
 
     LOOP
@@ -60,6 +63,7 @@ BEGIN
         AND h.status = 2
         AND (p_worker_id IS NULL OR h.worker_id = p_worker_id)
         AND (p_attempt IS NULL OR h.attempt_count = p_attempt)
+        AND (p_resurrect_count IS NULL OR h.resurrect_count = p_resurrect_count)
         RETURNING h.queue INTO v_queue;
 
         IF FOUND THEN
@@ -70,7 +74,7 @@ BEGIN
             EXIT;
         END IF;
 
-        outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, NULL);
+        outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, p_resurrect_count, NULL);
         EXIT WHEN outcome IS NOT NULL;
     END LOOP;
 
@@ -78,7 +82,7 @@ BEGIN
 END;
 $$;
 
-COMMENT ON FUNCTION chokaq.reschedule_for_retry(text, text, integer, integer, text)
+COMMENT ON FUNCTION chokaq.reschedule_for_retry(text, text, integer, integer, text, integer)
 IS 'Put a job that is in Processing back, to run again later';
 
-REVOKE ALL ON FUNCTION chokaq.reschedule_for_retry(text, text, integer, integer, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION chokaq.reschedule_for_retry(text, text, integer, integer, text, integer) FROM PUBLIC;

@@ -9,6 +9,7 @@ CREATE OR ALTER FUNCTION chokaq.fn_ExplainMiss (
     @JobId NVARCHAR(50),
     @WorkerId NVARCHAR(100),
     @Attempt INT,
+    @ResurrectCount INT,
     @Pillar VARCHAR(10)
 )
 RETURNS VARCHAR(20)
@@ -23,7 +24,7 @@ BEGIN
                 WHEN h.WorkerId <> @WorkerId THEN 'not_owner'
                 WHEN h.Status <> 2 AND COALESCE(@Pillar, '') <> 'DLQ' THEN 'not_processing'
                 WHEN h.WorkerId IS NULL AND @WorkerId IS NOT NULL THEN 'not_owner'
-                WHEN h.AttemptCount <> @Attempt THEN 'stale_attempt'
+                WHEN h.AttemptCount <> @Attempt OR h.ResurrectCount <> @ResurrectCount THEN 'stale_attempt'
             END
         FROM chokaq.JobsHot AS h
         WHERE h.Id = @JobId;
@@ -35,15 +36,15 @@ BEGIN
     SELECT
         @Outcome = CASE
             WHEN @WorkerId IS NOT NULL AND (e.WorkerId IS NULL OR e.WorkerId <> @WorkerId) THEN 'not_owner'
-            WHEN e.AttemptCount <> @Attempt THEN 'stale_attempt'
+            WHEN e.AttemptCount <> @Attempt OR e.ResurrectCount <> @ResurrectCount THEN 'stale_attempt'
             ELSE e.Outcome
         END
     FROM (
-        SELECT a.WorkerId, a.AttemptCount, 'already_archived' AS Outcome
+        SELECT a.WorkerId, a.AttemptCount, a.ResurrectCount, 'already_archived' AS Outcome
         FROM chokaq.JobsArchive AS a
         WHERE a.Id = @JobId AND @Pillar = 'Archive'
         UNION ALL
-        SELECT d.WorkerId, d.AttemptCount, 'already_moved'
+        SELECT d.WorkerId, d.AttemptCount, d.ResurrectCount, 'already_moved'
         FROM chokaq.JobsDLQ AS d
         WHERE d.Id = @JobId AND @Pillar = 'DLQ'
     ) AS e;

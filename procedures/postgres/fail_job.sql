@@ -16,7 +16,8 @@ CREATE OR REPLACE FUNCTION chokaq.fail_job(
     p_attempt integer,
     p_failure_reason integer,
     p_error_details text,
-    p_retry_after_seconds integer DEFAULT NULL
+    p_retry_after_seconds integer DEFAULT NULL,
+    p_resurrect_count integer DEFAULT NULL
 )
 RETURNS TABLE (outcome text, scheduled_at_utc timestamptz, failure_reason integer)
 LANGUAGE plpgsql
@@ -42,12 +43,14 @@ BEGIN
             MESSAGE = 'p_failure_reason must be 0 to 11 (see chokaq.failure_reasons).';
     ELSIF p_retry_after_seconds < 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_retry_after_seconds must be NULL or 0 or more seconds.';
+    ELSIF p_resurrect_count < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_resurrect_count must be NULL or 0 or more.';
     END IF;
 
     failure_reason := p_failure_reason;
 
     SELECT
-        h.worker_id, h.status, h.attempt_count, h.first_due_at_utc, q.max_attempts, q.base_delay_seconds,
+        h.worker_id, h.status, h.attempt_count, h.resurrect_count, h.first_due_at_utc, q.max_attempts, q.base_delay_seconds,
         q.backoff_multiplier, q.max_delay_seconds, q.jitter_seconds, q.max_job_age_seconds
     INTO v_job
     FROM chokaq.jobs_hot AS h
@@ -56,7 +59,7 @@ BEGIN
     FOR NO KEY UPDATE OF h;
 
     IF NOT FOUND THEN
-        outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, 'DLQ');
+        outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, p_resurrect_count, 'DLQ');
 
         IF outcome = 'already_moved' THEN
             SELECT d.failure_reason INTO failure_reason FROM chokaq.jobs_dlq AS d WHERE d.id = p_job_id;
@@ -69,7 +72,7 @@ BEGIN
     outcome := CASE
         WHEN v_job.worker_id <> p_worker_id THEN 'not_owner'
         WHEN v_job.status <> 2 THEN 'not_processing'
-        WHEN v_job.attempt_count <> p_attempt THEN 'stale_attempt'
+        WHEN v_job.attempt_count <> p_attempt OR v_job.resurrect_count <> p_resurrect_count THEN 'stale_attempt'
     END;
 
     IF outcome IS NOT NULL THEN
@@ -114,7 +117,7 @@ BEGIN
 END;
 $$;
 
-COMMENT ON FUNCTION chokaq.fail_job(text, text, integer, integer, text, integer)
+COMMENT ON FUNCTION chokaq.fail_job(text, text, integer, integer, text, integer, integer)
 IS 'An attempt failed; the retry policy of the queue decides between another run and the DLQ';
 
-REVOKE ALL ON FUNCTION chokaq.fail_job(text, text, integer, integer, text, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION chokaq.fail_job(text, text, integer, integer, text, integer, integer) FROM PUBLIC;

@@ -16,7 +16,8 @@ CREATE OR REPLACE FUNCTION chokaq.move_to_dlq(
     p_error_details text DEFAULT NULL,
     p_worker_id text DEFAULT NULL,
     p_attempt integer DEFAULT NULL,
-    p_moved_by text DEFAULT NULL
+    p_moved_by text DEFAULT NULL,
+    p_resurrect_count integer DEFAULT NULL
 )
 RETURNS TABLE (outcome text, queue text, attempt_count integer, failed_at_utc timestamptz)
 LANGUAGE plpgsql
@@ -42,6 +43,8 @@ BEGIN
     ELSIF p_moved_by IS NOT NULL AND NOT chokaq.is_name(p_moved_by, 100) THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
             MESSAGE = 'p_moved_by must be NULL or 1 to 100 characters without white space at either end.';
+    ELSIF p_resurrect_count < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_resurrect_count must be NULL or 0 or more.';
     END IF;
 
     LOOP
@@ -52,6 +55,7 @@ BEGIN
             WHERE h.id = p_job_id
             AND (p_worker_id IS NULL OR h.worker_id = p_worker_id)
             AND (p_attempt IS NULL OR h.attempt_count = p_attempt)
+            AND (p_resurrect_count IS NULL OR h.resurrect_count = p_resurrect_count)
             RETURNING
                 h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count,
                 h.worker_id, h.error_details, h.scheduled_at_utc, h.started_at_utc, h.heartbeat_utc,
@@ -91,7 +95,7 @@ BEGIN
         FROM gone AS g;
 
         IF NOT FOUND THEN
-            outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, 'DLQ');
+            outcome := chokaq.explain_miss(p_job_id, p_worker_id, p_attempt, p_resurrect_count, 'DLQ');
 
             IF outcome = 'already_moved' THEN
                 SELECT d.queue, d.attempt_count, d.failed_at_utc
@@ -116,7 +120,7 @@ BEGIN
 END;
 $$;
 
-COMMENT ON FUNCTION chokaq.move_to_dlq(text, integer, text, text, integer, text)
+COMMENT ON FUNCTION chokaq.move_to_dlq(text, integer, text, text, integer, text, integer)
 IS 'Move a job out of Hot to the DLQ, with reason, error and payload';
 
-REVOKE ALL ON FUNCTION chokaq.move_to_dlq(text, integer, text, text, integer, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION chokaq.move_to_dlq(text, integer, text, text, integer, text, integer) FROM PUBLIC;

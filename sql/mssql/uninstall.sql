@@ -32,4 +32,4 @@ IF @Sql <> N''
 
 DROP SEQUENCE IF EXISTS chokaq.JobNumbers;
 DROP SCHEMA IF EXISTS chokaq;
-DROP TABLE IF EXISTS chokaq_schema_history;
+DROP TABLE IF EXISTS dbo.chokaq_schema_history;

@@ -1,3 +1,6 @@
-/* Removes ChokaQ SQL and every job in it. There is no way back but a backup. */
+/*
+Removes ChokaQ SQL and every job in it, and with them views of yours that read its tables. There is no way back but a
+backup.
+*/
 DROP SCHEMA IF EXISTS chokaq CASCADE;
-DROP TABLE IF EXISTS chokaq_schema_history;
+DROP TABLE IF EXISTS public.chokaq_schema_history;

@@ -30,10 +30,15 @@ impl Consent {
             return Err(Failure::new(format_args!("not done without your consent: {question}"))
                 .hint("there is no terminal to ask on; say --yes"));
         }
-        Confirm::new()
-            .with_prompt(question)
-            .default(false)
-            .interact()
-            .map_err(|dialoguer::Error::IO(error)| Failure::from(error))
+        confirm(question, false)
     }
+}
+
+/// Asks on the terminal; `default` is what the return key alone means.
+pub fn confirm(question: &str, default: bool) -> Result<bool, Failure> {
+    Confirm::new()
+        .with_prompt(question)
+        .default(default)
+        .interact()
+        .map_err(|dialoguer::Error::IO(error)| Failure::from(error))
 }

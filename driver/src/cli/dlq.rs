@@ -38,7 +38,7 @@ pub struct List {
     #[arg(long = "type")]
     r#type: Option<String>,
     /// By name or number: FatalError, MaxRetriesExceeded, Zombie, ...
-    #[arg(long)]
+    #[arg(long, alias = "failure-reason")]
     reason: Option<FailureReason>,
     /// That failed at this instant or later
     #[arg(long, value_name = "INSTANT", value_parser = parse::instant)]
@@ -70,7 +70,7 @@ pub struct Edit {
 pub struct Move {
     job_id: String,
     /// Why, by name or number
-    #[arg(long)]
+    #[arg(long, alias = "failure-reason")]
     reason: FailureReason,
     #[command(flatten)]
     error: ErrorSource,
@@ -120,7 +120,7 @@ pub struct Repair {
     #[arg(long, value_name = "DURATION", value_parser = parse::seconds)]
     delay: Option<i32>,
     /// Keep its idempotency key; exit code 1 when a live job holds it
-    #[arg(long)]
+    #[arg(long, alias = "keep-idempotency-key")]
     keep_key: bool,
     /// Only when the job still has this revision; exit code 1 when it has not
     #[arg(long, value_name = "REVISION")]
@@ -212,7 +212,7 @@ async fn read(client: &Client, job_id: &str) -> Result<Option<Original>, Failure
 impl Move {
     async fn run(self, session: &Session) -> Result<Answer, Failure> {
         let error = self.error.read()?;
-        /* A worker that gives its own job up is named as the worker; anybody else is an operator. */
+        // A worker that gives its own job up is named as the worker; anybody else is an operator.
         let moved_by = if self.worker.is_none() { Some(self.operator.name()?) } else { None };
         let failure = MoveToDlq {
             error_details: error.as_deref(),
@@ -335,6 +335,7 @@ mod tests {
             "--allow-invalid-json",
             "--delay 5s",
             "--keep-key",
+            "--keep-idempotency-key",
             "--expected-revision 7",
         ] {
             assert!(bring(option).repair.is_given(), "{option}");

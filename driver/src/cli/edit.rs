@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use dialoguer::{Confirm, Editor};
+use dialoguer::Editor;
 use similar::TextDiff;
 
+use super::consent::confirm;
 use super::failure::{Failure, warn};
 use super::input::PayloadSource;
 use super::operator::Operator;
@@ -126,7 +127,7 @@ pub fn in_editor(original: &Original, allow_invalid_json: bool) -> Result<Option
         match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
             Err(error) if !allow_invalid_json => {
                 warn(format_args!("the payload is not JSON: {error}"));
-                if !confirm("edit it again?")? {
+                if !confirm("edit it again?", true)? {
                     return Ok(None);
                 }
             }
@@ -134,15 +135,7 @@ pub fn in_editor(original: &Original, allow_invalid_json: bool) -> Result<Option
         }
     }
     writeln!(stderr, "{}", visible(&diff(before, &text)))?;
-    Ok(confirm("take this?")?.then_some(text))
-}
-
-fn confirm(question: &str) -> Result<bool, Failure> {
-    Confirm::new()
-        .with_prompt(question)
-        .default(true)
-        .interact()
-        .map_err(|dialoguer::Error::IO(error)| Failure::from(error))
+    Ok(confirm("take this?", true)?.then_some(text))
 }
 
 /// Editors end a file with a line end; a payload that had none does not get one by that.
@@ -156,7 +149,7 @@ fn without_added_line_end(before: &str, mut edited: String) -> String {
 fn diff(before: &str, after: &str) -> String {
     let mut text = String::new();
     let diff = TextDiff::from_lines(before, after);
-    /* Writing into a String cannot fail. */
+    // Writing into a String cannot fail.
     let _ = write!(text, "{}", diff.unified_diff().header("before", "after").missing_newline_hint(false));
     text
 }

@@ -106,7 +106,7 @@ fn hint_for(kind: ErrorKind) -> Option<&'static str> {
             Some("a URL looks like postgres://user:password@host/database or mssql://user:password@host/database")
         }
         ErrorKind::PermissionDenied => {
-            Some("the login needs the role of this call: chokaq_reader, chokaq_worker, chokaq_operator or chokaq_admin")
+            Some("the login needs EXECUTE on the procedure of this call, and on PostgreSQL also USAGE on schema chokaq")
         }
         ErrorKind::InvariantBroken => {
             Some("a rule of the tables was broken by something else than the procedures; see procedures/README.md")

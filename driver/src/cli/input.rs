@@ -55,7 +55,7 @@ impl PayloadSource {
 #[derive(Debug, Args)]
 pub struct ErrorSource {
     /// What went wrong, kept to the letter as ErrorDetails
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, alias = "error-details")]
     error: Option<String>,
     /// A file that holds it, - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "error")]

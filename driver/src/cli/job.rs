@@ -74,6 +74,9 @@ pub struct Fence {
     /// Only when this attempt runs
     #[arg(long, value_name = "NUMBER")]
     attempt: Option<i32>,
+    /// Only when it was resurrected so often, as the fetch said
+    #[arg(long, value_name = "NUMBER")]
+    resurrect_count: Option<i32>,
 }
 
 #[derive(Debug, Args)]
@@ -142,8 +145,11 @@ pub struct Fail {
     /// The attempt that failed
     #[arg(long, value_name = "NUMBER")]
     attempt: i32,
+    /// Only when it was resurrected so often, as the fetch said
+    #[arg(long, value_name = "NUMBER")]
+    resurrect_count: Option<i32>,
     /// Why, by name or number: Transient, Timeout, FatalError, ...
-    #[arg(long)]
+    #[arg(long, alias = "failure-reason")]
     reason: FailureReason,
     #[command(flatten)]
     error: ErrorSource,
@@ -258,6 +264,7 @@ impl Succeed {
             worker_id: self.fence.worker.as_deref(),
             attempt: self.fence.attempt,
             duration_ms: self.duration,
+            resurrect_count: self.fence.resurrect_count,
         };
         let result = session.client().await?.archive_succeeded(&done).await?;
         session.output.answer(&result)?;
@@ -278,6 +285,7 @@ impl Fail {
             failure_reason: self.reason,
             error_details: error.as_deref(),
             retry_after_seconds: self.retry_after,
+            resurrect_count: self.resurrect_count,
         };
         let result = session.client().await?.fail_job(&failure).await?;
         session.output.answer(&result)?;
@@ -297,6 +305,7 @@ impl Retry {
             attempt: self.fence.attempt,
             delay_seconds: self.delay,
             error_details: error.as_deref(),
+            resurrect_count: self.fence.resurrect_count,
         };
         let result = session.client().await?.reschedule_for_retry(&retry).await?;
         session.output.answer(&result)?;

@@ -24,6 +24,9 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
+use crate::demo::Demo;
+
+pub use consent::Consent;
 pub use failure::{Failure, warn};
 pub use interrupt::Interrupt;
 pub use output::Output;
@@ -51,7 +54,7 @@ const EVERYWHERE: &str = "Global options";
 /// ChokaQ SQL: a job queue, its dead letters and their repair in stored procedures of SQL Server and PostgreSQL
 ///
 /// Exit codes: 0 done, 1 it ran and the answer is no (not_found, changed, nothing to fetch), 2 error.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "chokaq", version, max_term_width = 100)]
 pub struct Cli {
     /// The database: postgres://user:password@host/database, mssql://…, or an ADO connection string
@@ -92,7 +95,7 @@ enum Command {
     /// Start a local PostgreSQL, deploy, print its URL and stay until Ctrl-C
     Dev(dev::Dev),
     /// Watch a broken job fail, be repaired and succeed, on real rows
-    Demo,
+    Demo(Demo),
     /// Show the version of this program and of the procedures in the database
     Version,
 }
@@ -110,7 +113,7 @@ impl Cli {
             Command::Sweep(sweep) => sweep.run(&session).await,
             Command::Stats(stats) => stats.run(&session).await,
             Command::Dev(dev) => dev.run(&session).await,
-            Command::Demo => crate::demo::run(&session).await,
+            Command::Demo(demo) => demo.run(&session).await,
             Command::Version => version::run(&session).await,
         }
     }

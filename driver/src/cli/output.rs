@@ -99,7 +99,7 @@ fn write_plain(out: &mut impl Write, columns: &[&str], cells: &[Vec<String>]) ->
 fn table(columns: &[&str], cells: &[Vec<String>]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(columns);
-    /* Some terminals do not tell their width and count as no columns wide. */
+    // Some terminals do not tell their width and count as no columns wide.
     if table.width().is_some_and(|width| width >= NARROWEST) {
         table.set_content_arrangement(ContentArrangement::Dynamic);
     }

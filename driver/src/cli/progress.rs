@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// A bar over a known number of jobs.
 pub fn bar(jobs: usize, doing: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(jobs as u64).with_message(doing);
-    /* The template is a constant of ours; without it the bar has the library's own look. */
+    // The template is a constant of ours; without it the bar has the library's own look.
     if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}") {
         bar.set_style(style);
     }

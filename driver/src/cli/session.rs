@@ -13,8 +13,7 @@ use super::output::Output;
 /// Where the URL comes from, after the flag.
 const URL_VARIABLES: [&str; 2] = ["CHOKAQ_DATABASE_URL", "DATABASE_URL"];
 
-/// The settings of one run of the program.
-#[derive(Debug)]
+/// The settings of one run of the program. Not `Debug`: a URL holds a password.
 pub struct Session {
     /// How data is shown.
     pub output: Output,

@@ -3,7 +3,7 @@
 use tiberius::{AuthMethod, EncryptionLevel};
 use url::Url;
 
-use super::{decode, invalid, parse_flag};
+use super::{Parameter, decode, invalid, parameters, parse_flag};
 use crate::error::Result;
 
 pub(super) fn from_ado(text: &str) -> Result<tiberius::Config> {
@@ -38,11 +38,11 @@ pub(super) fn from_url(url: &Url) -> Result<tiberius::Config> {
 
     let mut trust_all = false;
     let mut authority = None;
-    for (name, value) in url.query_pairs() {
-        match name.as_ref() {
+    for Parameter { name, value, .. } in parameters(url)? {
+        match name.as_str() {
             "encrypt" => config.encryption(parse_encrypt(&value)?),
             "trust_server_certificate" => trust_all = parse_flag(&name, &value)?,
-            "trust_server_certificate_ca" => authority = Some(value.into_owned()),
+            "trust_server_certificate_ca" => authority = Some(value),
             "application_name" => config.application_name(value),
             "instance" => config.instance_name(value),
             other => return Err(invalid(format!("the URL parameter {other} is not known for mssql://"))),
@@ -109,9 +109,9 @@ mod tests {
 
     #[test]
     fn host_port_database_and_escaped_password_are_read() {
-        let shown = debug_of("mssql://sa:p%40ss%2Fw@[::1]:1444/shop?application_name=till");
+        let shown = debug_of("mssql://sa:p%40ss%2Fw@[::1]:1444/shop?application_name=till+1");
         assert!(shown.contains("::1") && shown.contains("1444"), "{shown}");
-        assert!(shown.contains("shop") && shown.contains("till"), "{shown}");
+        assert!(shown.contains("shop") && shown.contains("till+1"), "{shown}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tokio_postgres::config::{Host, SslMode};
 use url::Url;
 
-use super::{invalid, parse_flag};
+use super::{Parameter, invalid, parameters, parse_flag};
 use crate::error::Result;
 
 /// What `tokio-postgres` reads from a URL's parameters, TLS apart.
@@ -49,34 +49,28 @@ pub(crate) struct PostgresTarget {
 }
 
 pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
-    let mut plain = url.clone();
-    plain.set_query(None);
     let mut mode = None;
     let mut root_file = None;
     let mut trust_all = false;
-    for (name, value) in url.query_pairs() {
-        match name.as_ref() {
-            "sslmode" => mode = Some(value.into_owned()),
-            "sslrootcert" => root_file = Some(PathBuf::from(value.into_owned())),
+    let mut passed_on = Vec::new();
+    for Parameter { written, name, value } in parameters(url)? {
+        match name.as_str() {
+            "sslmode" => mode = Some(value),
+            "sslrootcert" => root_file = Some(PathBuf::from(value)),
             "trust_server_certificate" => trust_all = parse_flag(&name, &value)?,
-            known if PASSED_ON.contains(&known) => {
-                plain.query_pairs_mut().append_pair(&name, &value);
-            }
+            known if PASSED_ON.contains(&known) => passed_on.push(written),
             other => return Err(invalid(format!("the URL parameter {other} is not known for postgres://"))),
         }
     }
-    // `tokio-postgres` decodes %20 and leaves + alone, where a form's encoding writes a space as +.
-    let text = match plain.query() {
-        Some(query) => plain.as_str().replace(query, &query.replace('+', "%20")),
-        None => plain.into(),
-    };
+    let mut plain = url.clone();
+    plain.set_query(Some(&passed_on.join("&")));
     let mut config: tokio_postgres::Config =
-        text.parse().map_err(|error| invalid("the database URL cannot be read").with_source(error))?;
+        plain.as_str().parse().map_err(|error| invalid("the database URL cannot be read").with_source(error))?;
     if config.get_user().is_none() {
         return Err(invalid("the database URL names no user"));
     }
 
-    let default_mode = if config.get_hosts().iter().all(is_on_this_machine) { "prefer" } else { "verify-full" };
+    let default_mode = if root_file.is_none() && is_on_this_machine(&config) { "prefer" } else { "verify-full" };
     let (mode, certificate) = match mode.as_deref().unwrap_or(default_mode) {
         "disable" => (SslMode::Disable, Certificate::Checked),
         // Whoever takes plain text as well gains nothing by refusing a certificate.
@@ -95,6 +89,11 @@ pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
         (true, _) => (SslMode::Require, Certificate::Any),
         (false, _) => (mode, certificate),
     };
+    if root_file.is_some() && (mode, certificate) != (SslMode::Require, Certificate::Checked) {
+        return Err(invalid(
+            "sslrootcert is of no use where no certificate is checked: leave it out, or say sslmode=require",
+        ));
+    }
     config.ssl_mode(mode);
     if config.get_application_name().is_none() {
         config.application_name("chokaq");
@@ -102,7 +101,12 @@ pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
     Ok(PostgresTarget { config, certificate, root_file })
 }
 
-fn is_on_this_machine(host: &Host) -> bool {
+/// Where there is a `hostaddr`, it is the address that is connected to, and `host` only the name in the certificate.
+fn is_on_this_machine(config: &tokio_postgres::Config) -> bool {
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
+}
+
+fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),
         #[cfg(unix)]
@@ -137,7 +141,16 @@ mod tests {
             let url = format!("postgres://app:secret@{local}/shop");
             assert_eq!(tls(&url), (SslMode::Prefer, Certificate::Any), "{url}");
             assert_eq!(tls(&format!("{url}?sslmode=require")), checked, "{url}");
+            assert_eq!(tls(&format!("{url}?sslrootcert=/ca.pem")), checked, "{url}");
         }
+    }
+
+    #[test]
+    fn the_address_that_is_connected_to_says_where_the_server_is() {
+        let checked = (SslMode::Require, Certificate::Checked);
+        assert_eq!(tls("postgres://app@localhost/shop?hostaddr=10.0.0.5"), checked);
+        assert_eq!(tls("postgres:///shop?user=app&hostaddr=10.0.0.5"), checked);
+        assert_eq!(tls("postgres://app@localhost/shop?hostaddr=127.0.0.1"), (SslMode::Prefer, Certificate::Any));
     }
 
     #[test]
@@ -160,11 +173,22 @@ mod tests {
     }
 
     #[test]
+    fn a_plus_is_a_plus_and_what_is_passed_on_touches_nothing_else() {
+        let config = target("postgres://port@db/port?port=5433&password=a+b%2Bc%26d&sslmode=require").config;
+        assert_eq!(config.get_password(), Some("a+b+c&d".as_bytes()));
+        assert_eq!(config.get_ports(), [5433]);
+        assert_eq!((config.get_user(), config.get_dbname()), (Some("port"), Some("port")));
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_by_name() {
         for (url, part) in [
             ("postgres://app@db/shop?ssl=true", "ssl"),
             ("postgres://app@db/shop?sslmode=allow", "sslmode"),
             ("postgres://app@db/shop?sslmode=disable&trust_server_certificate=true", "exclude each other"),
+            ("postgres://app@db/shop?sslmode=prefer&sslrootcert=/ca.pem", "sslrootcert"),
+            ("postgres://app@db/shop?trust_server_certificate=true&sslrootcert=/ca.pem", "sslrootcert"),
+            ("postgres://app@/shop?host=/run/postgresql", "no host"),
             ("postgres://db/shop", "user"),
             ("mysql://db/shop", "mysql"),
         ] {

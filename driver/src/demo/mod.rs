@@ -7,30 +7,52 @@ mod story;
 mod worker;
 
 use chokaq::{Client, ErrorKind};
+use clap::Args;
 
-use crate::cli::{Answer, Failure, Interrupt, Session};
+use crate::cli::{Answer, Consent, Failure, Interrupt, Session};
 use crate::local::Server;
 use narrator::Narrator;
 
 /// What the names of the demo's queues begin with; the rest is new in each run.
 const PREFIX: &str = "chokaq-demo-";
 
-/// Plays the demo in the named database, or in a server of its own.
-pub async fn run(session: &Session) -> Result<Answer, Failure> {
-    let mut interrupt = Interrupt::listen()?;
-    let server = if session.names_a_database() { None } else { Some(Server::start(None, None)?) };
+#[derive(Debug, Args)]
+pub struct Demo {
+    #[command(flatten)]
+    consent: Consent,
+}
 
-    let play = async {
-        let client = match &server {
-            Some(server) => session.connect(&server.url()).await?,
-            None => session.bare_client().await?,
+impl Demo {
+    /// Plays the demo in the named database, or in a server of its own.
+    pub async fn run(self, session: &Session) -> Result<Answer, Failure> {
+        let mut interrupt = Interrupt::listen()?;
+        let server = if session.names_a_database() { None } else { Some(Server::start(None, None)?) };
+
+        let play = async {
+            let client = match &server {
+                Some(server) => session.connect(&server.url()).await?,
+                None => session.bare_client().await?,
+            };
+            if server.is_none() {
+                refuse_company(&client).await?;
+                if !self.may_deploy(&client).await? {
+                    return Ok(Answer::No);
+                }
+            }
+            story::tell(&client, &Narrator::new(session.output), server.is_some()).await
         };
-        refuse_company(&client).await?;
-        story::tell(&client, &Narrator::new(session.output), server.is_some()).await
-    };
-    tokio::select! {
-        played = play => played,
-        () = interrupt.wait() => Err(Failure::new("interrupted")),
+        tokio::select! {
+            played = play => played,
+            () = interrupt.wait() => Err(Failure::new("interrupted")),
+        }
+    }
+
+    /// The URL may come from the environment, meant for another program: tables are made there with consent alone.
+    async fn may_deploy(&self, client: &Client) -> Result<bool, Failure> {
+        match client.deploy().plan().await?.len() {
+            0 => Ok(true),
+            count => self.consent.ask(&format!("apply {count} migrations to {}?", client.config())),
+        }
     }
 }
 
@@ -38,7 +60,7 @@ pub async fn run(session: &Session) -> Result<Answer, Failure> {
 async fn refuse_company(client: &Client) -> Result<(), Failure> {
     let stats = match client.get_queue_stats(None).await {
         Ok(stats) => stats,
-        /* Nothing is deployed yet, so nobody's jobs are there. */
+        // Nothing is deployed yet, so nobody's jobs are there.
         Err(error) if error.kind() == ErrorKind::SchemaMismatch => return Ok(()),
         Err(error) => return Err(error.into()),
     };

@@ -68,9 +68,8 @@ impl Story<'_> {
 
     async fn enqueue(&self, jobs: &[Enqueue<'_>]) -> Result<Vec<String>, Failure> {
         let results = self.client.enqueue_many(jobs).await?;
-        if results.iter().any(|result| result.outcome != EnqueueOutcome::Enqueued) {
-            return Err(Failure::new("a new job was not enqueued"));
-        }
+        let enqueued = results.iter().filter(|result| result.outcome == EnqueueOutcome::Enqueued).count();
+        expect(enqueued == jobs.len() && results.len() == jobs.len(), "every new job is enqueued")?;
         Ok(results.into_iter().map(|result| result.job_id).collect())
     }
 
@@ -114,7 +113,7 @@ impl Story<'_> {
                 new_payload: Some(&payload),
                 new_tags: Some("resurrected,manual"),
                 new_priority: Some(30),
-                /* Had somebody else edited it since it was read, the answer would be `changed`. */
+                // Had somebody else edited it since it was read, the answer would be `changed`.
                 expected_revision: Some(broken.revision),
                 ..Resurrect::new(&broken.job_id, OPERATOR)
             })

@@ -64,7 +64,7 @@ pub async fn work_off(client: &Client, queue: &str, worker_id: &str) -> Result<T
 }
 
 async fn work_on(client: &Client, job: &FetchedJob, worker_id: &str, tally: &mut Tally) -> Result<(), Failure> {
-    /* The attempt is the fence: should this worker be taken for dead, its late answer ends nobody else's run. */
+    // The attempt is the fence: should this worker be taken for dead, its late answer ends nobody else's run.
     let Some(attempt) = client.mark_as_processing(&job.job_id, worker_id).await?.attempt_count else {
         return Ok(());
     };
@@ -77,6 +77,7 @@ async fn work_on(client: &Client, job: &FetchedJob, worker_id: &str, tally: &mut
                     worker_id: Some(worker_id),
                     attempt: Some(attempt),
                     duration_ms: Some(begun.elapsed().as_secs_f64() * 1000.0),
+                    resurrect_count: Some(job.resurrect_count),
                 })
                 .await?;
             tally.succeeded += 1;
@@ -87,10 +88,11 @@ async fn work_on(client: &Client, job: &FetchedJob, worker_id: &str, tally: &mut
                     job_id: &job.job_id,
                     worker_id,
                     attempt,
-                    /* The same payload would fail for ever. */
+                    // The same payload would fail for ever.
                     failure_reason: FailureReason::FatalError,
                     error_details: Some(&trouble.to_string()),
                     retry_after_seconds: None,
+                    resurrect_count: Some(job.resurrect_count),
                 })
                 .await?;
             tally.dead += usize::from(answer.outcome == FailJobOutcome::Moved);

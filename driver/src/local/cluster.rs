@@ -1,8 +1,8 @@
 //! One data directory: making it, starting a server on it, and reading how the server does.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -55,14 +55,12 @@ impl Cluster {
     }
 
     fn write_password(&self, account: &Account, password: &str) -> Result<(), LocalError> {
-        /* A file left by an attempt that was broken off may belong to the server's account. */
+        // A file left by an attempt that was broken off may belong to the server's account.
         if self.password.exists() {
             fs::remove_file(&self.password).map_err(LocalError::io("remove", &self.password))?;
         }
-        let mut file = File::create_new(&self.password).map_err(LocalError::io("create", &self.password))?;
-        file.set_permissions(Permissions::from_mode(0o600))
-            .and_then(|()| writeln!(file, "{password}"))
-            .map_err(LocalError::io("write", &self.password))?;
+        let mut file = open_secret(File::options().write(true).create_new(true), &self.password)?;
+        writeln!(file, "{password}").map_err(LocalError::io("write", &self.password))?;
         account.take(&self.password)
     }
 
@@ -93,8 +91,7 @@ impl Cluster {
 
     /// Starts the server; it is not ready yet.
     pub fn spawn(&self, account: &Account, binaries: &Binaries, port: u16) -> Result<Child, LocalError> {
-        let log =
-            File::options().append(true).create(true).open(&self.log).map_err(LocalError::io("open", &self.log))?;
+        let log = open_secret(File::options().append(true).create(true), &self.log)?;
         let program = binaries.program("postgres");
         let mut command = account.command(&program);
         command.arg("-D").arg(&self.data);
@@ -120,6 +117,12 @@ impl Cluster {
     }
 }
 
+/// Opens a file that is its owner's alone from its first byte on: the password, and the log, in which the server repeats
+/// statements that failed, payloads and all.
+fn open_secret(options: &mut OpenOptions, path: &Path) -> Result<File, LocalError> {
+    options.mode(0o600).open(path).map_err(LocalError::io("open", path))
+}
+
 /// The first line of `postmaster.pid` is the process, the eighth its state (`pg_ctl` waits for the same).
 fn says_ready(note: &str, process: u32) -> bool {
     let mut lines = note.lines();
@@ -137,7 +140,7 @@ fn run(mut command: Command, name: &str, input: &str) -> Result<(), LocalError> 
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
     if let Some(mut pipe) = process.stdin.take() {
-        /* A program that ends before it reads says why by its status and output. */
+        // A program that ends before it reads says why by its status and output.
         let _ = pipe.write_all(input.as_bytes());
     }
     let output = process.wait_with_output().map_err(|error| failed(error.to_string()))?;
@@ -157,6 +160,8 @@ fn new_password() -> Result<String, LocalError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     const NOTE: &str = "4711\n/home/cluster\n1780000000\n54321\n\n127.0.0.1\n  1 2\nready   \n";
@@ -177,6 +182,14 @@ mod tests {
         let (first, second) = (new_password().unwrap(), new_password().unwrap());
         assert_eq!(first.len(), 32);
         assert_ne!(first, second);
+    }
+
+    #[test]
+    fn a_secret_file_is_readable_by_its_owner_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let file =
+            open_secret(File::options().append(true).create(true), &directory.path().join("server.log")).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0);
     }
 
     #[test]

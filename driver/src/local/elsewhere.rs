@@ -19,7 +19,6 @@ impl LocalError {
 }
 
 /// A server that never is.
-#[derive(Debug)]
 pub struct Server(Infallible);
 
 impl Server {

@@ -5,7 +5,7 @@
 //! ```text
 //! cluster/     the data directory of PostgreSQL
 //! password     of the role `chokaq`, readable by the server's account alone
-//! server.log   what the server said
+//! server.log   what the server said, readable by the caller alone
 //! lock         held as long as a program runs a server here
 //! ```
 //!
@@ -107,7 +107,6 @@ impl LocalError {
 ///
 /// Killing the program with SIGKILL stops it too, by the keeper; only while the cluster is being made (a second or
 /// two) would such a kill leave its temporary directory behind.
-#[derive(Debug)]
 pub struct Server {
     process: Child,
     keeper: Option<Child>,
@@ -213,7 +212,7 @@ fn spawn_on_a_port(
             Err(error) => {
                 stop(&mut process);
                 attempts -= 1;
-                /* Somebody took the port since it was found free: a reason to try another, and no other failure is. */
+                // Somebody took the port since it was found free: a reason to try another, and no other failure is.
                 if wanted.is_some() || attempts == 0 || is_free(port) {
                     return Err(error);
                 }
@@ -281,7 +280,7 @@ fn stop(process: &mut Child) {
 fn wait(process: &mut Child, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
     loop {
-        /* An error means that there is no such child any more. */
+        // An error means that there is no such child any more.
         if !matches!(process.try_wait(), Ok(None)) {
             return true;
         }

@@ -1,5 +1,6 @@
 //! Ending an execution: success, another try, or the DLQ. Worker and attempt together are the fence that keeps an old
-//! execution from ending a newer one; a fenced call may be sent again after a lost connection.
+//! execution from ending a newer one; `resurrect_count` keeps it up across a resurrection, after which attempts count
+//! from 0 again. A fenced call may be sent again after a lost connection.
 
 use time::OffsetDateTime;
 
@@ -20,6 +21,8 @@ pub struct ArchiveSucceeded<'a> {
     pub attempt: Option<i32>,
     /// How long it ran, in milliseconds; negative and NaN are stored as NULL.
     pub duration_ms: Option<f64>,
+    /// Only when it was resurrected so often, as the fetch said: an attempt from before a resurrection is stale.
+    pub resurrect_count: Option<i32>,
 }
 
 outcome! {
@@ -63,6 +66,8 @@ pub struct RescheduleForRetry<'a> {
     pub delay_seconds: Option<i32>,
     /// What went wrong. PostgreSQL and Babelfish cannot store U+0000: there it is recorded as U+FFFD.
     pub error_details: Option<&'a str>,
+    /// Only when it was resurrected so often, as the fetch said: an attempt from before a resurrection is stale.
+    pub resurrect_count: Option<i32>,
 }
 
 outcome! {
@@ -107,12 +112,22 @@ pub struct MoveToDlq<'a> {
     pub attempt: Option<i32>,
     /// Who moves it, when it is not its worker.
     pub moved_by: Option<&'a str>,
+    /// Only when it was resurrected so often, as the fetch said: an attempt from before a resurrection is stale.
+    pub resurrect_count: Option<i32>,
 }
 
 impl<'a> MoveToDlq<'a> {
     /// A move of `job_id` for `failure_reason`, everything else left to the procedure.
     pub fn new(job_id: &'a str, failure_reason: FailureReason) -> Self {
-        Self { job_id, failure_reason, error_details: None, worker_id: None, attempt: None, moved_by: None }
+        Self {
+            job_id,
+            failure_reason,
+            error_details: None,
+            worker_id: None,
+            attempt: None,
+            moved_by: None,
+            resurrect_count: None,
+        }
     }
 }
 
@@ -162,6 +177,8 @@ pub struct FailJob<'a> {
     pub error_details: Option<&'a str>,
     /// Seconds until the next try, instead of the queue's retry policy.
     pub retry_after_seconds: Option<i32>,
+    /// Only when it was resurrected so often, as the fetch said: an attempt from before a resurrection is stale.
+    pub resurrect_count: Option<i32>,
 }
 
 outcome! {
@@ -207,8 +224,9 @@ impl<C: Connection> Client<C> {
             .text("job_id", done.job_id)
             .text("worker_id", done.worker_id)
             .int("attempt", done.attempt)
-            /* SQL Server refuses the whole call for a NaN, and a metric must not stop a transition. */
+            // SQL Server refuses the whole call for a NaN, and a metric must not stop a transition.
             .float("duration_ms", done.duration_ms.filter(|duration| duration.is_finite()))
+            .int("resurrect_count", done.resurrect_count)
             .repeatable(is_fenced(done.worker_id, done.attempt));
         one(&self.connection, call).await
     }
@@ -226,6 +244,7 @@ impl<C: Connection> Client<C> {
             .int("attempt", retry.attempt)
             .int("delay_seconds", retry.delay_seconds)
             .evidence("error_details", retry.error_details)
+            .int("resurrect_count", retry.resurrect_count)
             .repeatable(is_fenced(retry.worker_id, retry.attempt));
         one(&self.connection, call).await
     }
@@ -242,6 +261,7 @@ impl<C: Connection> Client<C> {
             .text("worker_id", failure.worker_id)
             .int("attempt", failure.attempt)
             .text("moved_by", failure.moved_by)
+            .int("resurrect_count", failure.resurrect_count)
             .repeatable(is_fenced(failure.worker_id, failure.attempt));
         one(&self.connection, call).await
     }
@@ -260,6 +280,7 @@ impl<C: Connection> Client<C> {
             .small("failure_reason", i16::from(failure.failure_reason))
             .required_evidence("error_details", failure.error_details)
             .int("retry_after_seconds", failure.retry_after_seconds)
+            .int("resurrect_count", failure.resurrect_count)
             .repeatable(true);
         one(&self.connection, call).await
     }

@@ -87,11 +87,9 @@ BEGIN
 
             IF @FoundId IS NOT NULL
                 SELECT @Outcome = 'duplicate_key', @Id = @FoundId;
+            /* Hot first and held, the other pillars after the insert: whoever moves this id has left Hot or waits. */
             ELSE IF @JobId IS NOT NULL
-               AND (
-                   /* Hot first and held, then the other pillars: whoever moves this id has left Hot or waits. */
-                   EXISTS (SELECT 1 FROM chokaq.JobsHot AS h WITH (UPDLOCK, HOLDLOCK) WHERE h.Id = @Id)
-               )
+               AND EXISTS (SELECT 1 FROM chokaq.JobsHot AS h WITH (UPDLOCK, HOLDLOCK) WHERE h.Id = @Id)
                 SET @Outcome = 'duplicate_id';
             ELSE
             BEGIN

@@ -68,10 +68,11 @@ BEGIN
 
     /*
     More per queue than one fetch can take, so that due jobs never pile up unseen; at random, so that no queue waits
-    for another. Inside a caller's transaction only as many as it may take: they stay locked until it ends. Such a
-    transaction began at least a round trip before this statement; a statement on its own began just now.
+    for another. Inside a caller's transaction only as many as it may take: they stay locked until it ends. No clock
+    tells the two apart for certain: such a transaction has written before, or began a round trip ago.
     */
-    IF statement_timestamp() < transaction_timestamp() + interval '1 millisecond' THEN
+    IF pg_current_xact_id_if_assigned() IS NULL
+    AND statement_timestamp() < transaction_timestamp() + interval '1 millisecond' THEN
         v_promote := GREATEST(4 * p_batch_size, 1000);
         v_promote_per_queue := GREATEST(2 * p_batch_size, 50);
     ELSE

@@ -22,7 +22,7 @@ BEGIN
 
     folded_count := 0;
 
-    /* The key is "chokaq" as a number: two folders would only wait for each other's totals. */
+    /* Two folders would only wait for each other's totals. The number is nobody else's: the deployment has its own. */
     IF pg_try_advisory_xact_lock(109282849219953) THEN
         WITH gone AS (
             DELETE FROM chokaq.counter_deltas AS d

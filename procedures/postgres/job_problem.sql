@@ -57,7 +57,10 @@ BEGIN
         END IF;
 
         BEGIN
-            PERFORM (p_job ->> 'scheduledAtUtc')::timestamptz;
+            /* After the cast, which rounds the seventh digit of a second. */
+            IF (p_job ->> 'scheduledAtUtc')::timestamptz >= '10000-01-01T00:00:00Z' THEN
+                RETURN 'scheduledAtUtc must be a time of the years 1 to 9999.';
+            END IF;
         EXCEPTION WHEN data_exception THEN
             RETURN 'scheduledAtUtc must be a time in UTC such as 2026-01-31T08:00:00Z.';
         END;

@@ -185,8 +185,9 @@ BEGIN
                 OR TRY_CONVERT(INT, x.DelaySeconds) < 0 THEN N'delaySeconds must be 0 or more seconds.'
                 WHEN x.ScheduledAtUtc IS NOT NULL
                 AND x.DelaySeconds <> N'0' THEN N'delaySeconds must be 0 when scheduledAtUtc is given.'
-                WHEN x.ScheduledAtUtc NOT LIKE N'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]%Z'
+                WHEN x.ScheduledAtUtc NOT LIKE N'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]%Z'
                 OR LEN(x.ScheduledAtUtc) > 28
+                OR SUBSTRING(x.ScheduledAtUtc, 12, 2) > N'23'
                 OR SUBSTRING(x.ScheduledAtUtc, 20, 30) LIKE N'%[^0-9.Z]%'
                 OR x.ScheduledAtUtc IS NOT NULL
                 AND TRY_CONVERT(

@@ -52,7 +52,7 @@ BEGIN
     ELSIF p_job ->> 'scheduledAtUtc' IS NOT NULL THEN
         IF (p_job ->> 'delaySeconds')::numeric > 0 THEN
             RETURN 'delaySeconds must be 0 when scheduledAtUtc is given.';
-        ELSIF p_job ->> 'scheduledAtUtc' !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,7})?Z$' THEN
+        ELSIF p_job ->> 'scheduledAtUtc' !~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,7})?Z$' THEN
             RETURN 'scheduledAtUtc must be a time in UTC such as 2026-01-31T08:00:00Z.';
         END IF;
 

@@ -9,11 +9,12 @@ RETURNS boolean
 LANGUAGE sql
 IMMUTABLE
 AS $$
+    /* E'', because a caller may have standard_conforming_strings off. */
     SELECT
         COALESCE(p_value, '') <> ''
         AND chokaq.is_within(p_value, p_max)
-        AND p_value !~ '^[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]'
-        AND p_value !~ '[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000]$';
+        AND p_value !~ E'^[\\u0009-\\u000D\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]'
+        AND p_value !~ E'[\\u0009-\\u000D\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]$';
 $$;
 
 REVOKE ALL ON FUNCTION chokaq.is_name(text, integer) FROM PUBLIC;

@@ -11,7 +11,7 @@ IMMUTABLE
 AS $$
     SELECT CASE
         WHEN octet_length(p_value) = char_length(p_value) THEN char_length(p_value)
-        ELSE char_length(p_value) + char_length(regexp_replace(p_value, '[^\U00010000-\U0010FFFF]', '', 'g'))
+        ELSE char_length(p_value) + char_length(regexp_replace(p_value, E'[^\\U00010000-\\U0010FFFF]', '', 'g'))
     END;
 $$;
 

@@ -91,11 +91,12 @@ impl FromStr for Config {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let Some((scheme, _)) = text.split_once("://") else {
+        // An ADO string may hold :// too, in a password.
+        if text.split_once("://").is_none_or(|(scheme, _)| scheme.contains('=')) {
             let config = mssql::from_ado(text)?;
             let shown = format!("mssql://{}", config.get_addr());
             return Ok(Self { target: Target::Mssql(Box::new(config)), shown });
-        };
+        }
         // The parser's own error is kept, the text is not: it holds a password.
         let url = Url::parse(text).map_err(|error| {
             let message = match error {
@@ -109,7 +110,7 @@ impl FromStr for Config {
             };
             invalid(message).with_source(error)
         })?;
-        let target = match scheme {
+        let target = match url.scheme() {
             "postgres" | "postgresql" => Target::Postgres(Box::new(postgres::from_url(&url)?)),
             "mssql" | "sqlserver" => Target::Mssql(Box::new(mssql::from_url(&url)?)),
             other => {

@@ -15,7 +15,7 @@ use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
 use crate::call::{Call, Connection};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pool::Session;
-use crate::value::{Argument, Row, Value, pascal_case};
+use crate::value::{Argument, Row, Value, in_utc, pascal_case};
 
 /// The driver's own connection.
 pub(crate) type MssqlClient = tiberius::Client<Compat<TcpStream>>;
@@ -127,7 +127,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let arguments = storable(client, call).await?;
-    let mut stream = command(call.procedure.name, &arguments).exec(client).await.map_err(from_call)?;
+    let mut stream = command(call.procedure.name, &arguments)?.exec(client).await.map_err(from_call)?;
     let mut columns: Arc<[String]> = Arc::new([]);
     let mut rows = Vec::new();
     while let Some(item) = stream.try_next().await.map_err(from_call)? {
@@ -160,7 +160,7 @@ where
     }
     let stored = |(name, argument): &'a (&'static str, Argument<'_>)| {
         let parameter = format!("@{}", pascal_case(name));
-        Ok((*name, Cow::Owned(argument.without_nul(&parameter)?)))
+        Ok((*name, Cow::Owned(argument.for_postgres(&parameter)?)))
     };
     call.arguments.iter().map(stored).collect()
 }
@@ -177,7 +177,7 @@ where
     Ok(answer == Some(1))
 }
 
-fn command<'a>(procedure: &str, arguments: &'a [(&'static str, Cow<'_, Argument<'_>>)]) -> Command<'a> {
+fn command<'a>(procedure: &str, arguments: &'a [(&'static str, Cow<'_, Argument<'_>>)]) -> Result<Command<'a>> {
     let mut command = Command::new(format!("chokaq.usp_{}", pascal_case(procedure)));
     for (name, argument) in arguments {
         let name = format!("@{}", pascal_case(name));
@@ -190,22 +190,24 @@ fn command<'a>(procedure: &str, arguments: &'a [(&'static str, Cow<'_, Argument<
             Argument::Big(number) => command.bind_param(name, *number),
             Argument::Float(number) => command.bind_param(name, *number),
             Argument::Flag(flag) => command.bind_param(name, *flag),
-            Argument::Time(instant) => command.bind_param(name, datetime2(*instant)),
+            Argument::Time(instant) => {
+                let instant = datetime2(in_utc(*instant, &name)?);
+                command.bind_param(name, instant);
+            }
             Argument::Texts(texts) => command.bind_param(name, serde_json::Value::from(texts.clone()).to_string()),
             Argument::Json(json) => command.bind_param(name, &**json),
         }
     }
-    command
+    Ok(command)
 }
 
-/// An instant as `datetime2(7)`: days since the year 1, and tenths of a microsecond. An earlier one becomes that day.
-fn datetime2(instant: OffsetDateTime) -> ColumnData<'static> {
-    let utc = instant.to_offset(UtcOffset::UTC);
+/// An instant from [`in_utc`] as `datetime2(7)`: days since the year 1, and tenths of a microsecond.
+fn datetime2(utc: OffsetDateTime) -> ColumnData<'static> {
     let days = utc.date().to_julian_day() - date!(0001 - 01 - 01).to_julian_day();
     let (hour, minute, second, nanosecond) = utc.to_hms_nano();
     let seconds = (u64::from(hour) * 60 + u64::from(minute)) * 60 + u64::from(second);
     let time = Time::new(seconds * 10_000_000 + u64::from(nanosecond) / 100, 7);
-    ColumnData::DateTime2(Some(DateTime2::new(Date::new(u32::try_from(days).unwrap_or(0)), time)))
+    ColumnData::DateTime2(Some(DateTime2::new(Date::new(days.unsigned_abs()), time)))
 }
 
 fn read_value(data: ColumnData<'static>, column: &str) -> Result<Value> {
@@ -229,7 +231,8 @@ fn read_value(data: ColumnData<'static>, column: &str) -> Result<Value> {
         }
         ColumnData::DateTimeOffset(_) => OffsetDateTime::from_sql(&data)
             .map_err(|error| unreadable().with_source(error))?
-            .map(|instant| Value::Time(instant.to_offset(UtcOffset::UTC))),
+            .map(|instant| instant.checked_to_offset(UtcOffset::UTC).map(Value::Time).ok_or_else(unreadable))
+            .transpose()?,
         _ => return Err(unreadable()),
     };
     Ok(value.unwrap_or(Value::Null))
@@ -305,8 +308,17 @@ mod tests {
             (datetime!(0001-01-01 0:00 UTC), datetime!(0001-01-01 0:00 UTC)),
             (datetime!(9999-12-31 23:59:59.9999999 UTC), datetime!(9999-12-31 23:59:59.9999999 UTC)),
         ] {
-            assert_eq!(read_value(datetime2(instant), "FailedAtUtc").unwrap(), Value::Time(expected));
+            let sent = datetime2(in_utc(instant, "@FailedAtUtc").unwrap());
+            assert_eq!(read_value(sent, "FailedAtUtc").unwrap(), Value::Time(expected));
         }
+    }
+
+    #[test]
+    fn an_instant_beyond_datetime2_is_refused_by_name() {
+        let arguments = [("older_than_utc", Cow::Owned(Argument::Time(datetime!(9999-12-31 23:59:59 -14))))];
+        let error = command("purge_archive", &arguments).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("@OlderThanUtc"), "{error}");
     }
 
     #[test]

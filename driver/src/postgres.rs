@@ -108,7 +108,7 @@ pub(crate) async fn run<T: GenericClient + Sync>(client: &T, call: &Call<'_>) ->
     let arguments = call
         .arguments
         .iter()
-        .map(|(name, argument)| argument.without_nul(&format!("p_{name}")))
+        .map(|(name, argument)| argument.for_postgres(&format!("p_{name}")))
         .collect::<Result<Vec<_>>>()
         .map_err(named)?;
     let typed: Vec<(&(dyn ToSql + Sync), Type)> =

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use time::OffsetDateTime;
+use time::{OffsetDateTime, UtcOffset};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -45,8 +45,9 @@ impl<'a> Argument<'a> {
 
     /// The argument for PostgreSQL, which cannot store U+0000. A failure is recorded all the same; anything else would
     /// not be kept to the letter, and is refused.
-    pub fn without_nul(&'a self, parameter: &str) -> Result<Self> {
+    pub fn for_postgres(&'a self, parameter: &str) -> Result<Self> {
         match self {
+            Self::Time(instant) => Ok(Self::Time(in_utc(*instant, parameter)?)),
             argument if !argument.holds_nul() => Ok(argument.clone()),
             Self::Evidence(Some(text)) => Ok(Self::Evidence(Some(text.replace('\0', "\u{FFFD}").into()))),
             _ => {
@@ -55,6 +56,16 @@ impl<'a> Argument<'a> {
             }
         }
     }
+}
+
+/// An instant in UTC, in the years that both engines and their callers know. (Shifting an instant at the end of the
+/// calendar to UTC may leave it.)
+pub fn in_utc(instant: OffsetDateTime, parameter: &str) -> Result<OffsetDateTime> {
+    let utc = instant.checked_to_offset(UtcOffset::UTC).filter(|utc| (1..=9999).contains(&utc.year()));
+    utc.ok_or_else(|| {
+        let message = format!("{parameter} must be a time of the years 1 to 9999, in UTC.");
+        Error::new(ErrorKind::InvalidArgument, message)
+    })
 }
 
 /// Whether JSON text holds U+0000, bare or escaped; `\\u0000` is a backslash and five letters.
@@ -210,6 +221,8 @@ pub(crate) fn pascal_case(snake: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use time::macros::datetime;
+
     use super::*;
 
     #[test]
@@ -241,17 +254,30 @@ mod tests {
     #[test]
     fn nul_is_replaced_in_evidence_and_refused_elsewhere() {
         let evidence = Argument::Evidence(Some("a\0b".into()));
-        let stored = evidence.without_nul("p_error_details").unwrap();
+        let stored = evidence.for_postgres("p_error_details").unwrap();
         assert!(matches!(stored, Argument::Evidence(Some(text)) if text == "a\u{FFFD}b"));
         for argument in [
             Argument::Text(Some("a\0b".into())),
             Argument::Texts(vec!["a", "b\0"]),
             Argument::Json(r#"["a\u0000"]"#.into()),
         ] {
-            let error = argument.without_nul("p_payload").unwrap_err();
+            let error = argument.for_postgres("p_payload").unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.message().contains("p_payload"), "{error}");
         }
+    }
+
+    #[test]
+    fn an_instant_that_the_engines_do_not_know_is_refused_by_name() {
+        for instant in
+            [datetime!(9999-12-31 23:59:59 -14), datetime!(0001-01-01 0:00 +14), datetime!(-9999-01-01 0:00 +14)]
+        {
+            let error = Argument::Time(instant).for_postgres("p_older_than_utc").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().contains("p_older_than_utc"), "{error}");
+        }
+        assert!(in_utc(datetime!(9999-12-31 23:59:59.9999999 UTC), "p_from_utc").is_ok());
+        assert!(in_utc(datetime!(0001-01-01 0:00 UTC), "p_from_utc").is_ok());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 use super::consent::{Consent, jobs};
 use super::edit::{self, Changes, Original};
 use super::input::{ErrorSource, JobIds, PayloadSource};
+use super::job::Fence;
 use super::operator::Operator;
 use super::{Answer, Failure, Session, loops, parse, warn};
 
@@ -74,12 +75,8 @@ pub struct Move {
     reason: FailureReason,
     #[command(flatten)]
     error: ErrorSource,
-    /// Only when this worker has the job
-    #[arg(long, value_name = "NAME")]
-    worker: Option<String>,
-    /// Only when this attempt runs
-    #[arg(long, value_name = "NUMBER")]
-    attempt: Option<i32>,
+    #[command(flatten)]
+    fence: Fence,
     #[command(flatten)]
     operator: Operator,
 }
@@ -213,11 +210,12 @@ impl Move {
     async fn run(self, session: &Session) -> Result<Answer, Failure> {
         let error = self.error.read()?;
         // A worker that gives its own job up is named as the worker; anybody else is an operator.
-        let moved_by = if self.worker.is_none() { Some(self.operator.name()?) } else { None };
+        let moved_by = if self.fence.worker.is_none() { Some(self.operator.name()?) } else { None };
         let failure = MoveToDlq {
             error_details: error.as_deref(),
-            worker_id: self.worker.as_deref(),
-            attempt: self.attempt,
+            worker_id: self.fence.worker.as_deref(),
+            attempt: self.fence.attempt,
+            resurrect_count: self.fence.resurrect_count,
             moved_by: moved_by.as_deref(),
             ..MoveToDlq::new(&self.job_id, self.reason)
         };

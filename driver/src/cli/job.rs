@@ -70,13 +70,13 @@ pub struct Worker {
 pub struct Fence {
     /// Only when this worker has the job
     #[arg(long, value_name = "NAME")]
-    worker: Option<String>,
+    pub worker: Option<String>,
     /// Only when this attempt runs
     #[arg(long, value_name = "NUMBER")]
-    attempt: Option<i32>,
+    pub attempt: Option<i32>,
     /// Only when it was resurrected so often, as the fetch said
     #[arg(long, value_name = "NUMBER")]
-    resurrect_count: Option<i32>,
+    pub resurrect_count: Option<i32>,
 }
 
 #[derive(Debug, Args)]

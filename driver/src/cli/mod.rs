@@ -160,4 +160,16 @@ mod tests {
         }
         assert!(Cli::try_parse_from(["chokaq", "dlq", "move", "a", "--reason", "12"]).is_err());
     }
+
+    #[test]
+    fn the_contracts_own_words_are_taken_too() {
+        for line in [
+            "chokaq dlq list --failure-reason Zombie",
+            "chokaq dlq move a --failure-reason Zombie --error-details lost",
+            "chokaq dlq resurrect a --keep-idempotency-key --resurrected-by me",
+            "chokaq job fail a --worker w --attempt 1 --failure-reason Timeout --error-details late",
+        ] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_ok(), "{line}");
+        }
+    }
 }

@@ -115,6 +115,12 @@ mod tests {
     }
 
     #[test]
+    fn an_ado_password_may_look_like_a_url() {
+        let shown = debug_of("Server=db;Database=shop;User ID=sa;Password=a://b");
+        assert!(shown.contains("db") && shown.contains("shop"), "{shown}");
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_by_name() {
         for (url, part) in [
             ("mssql://sa:secret@db/shop?encryption=true", "encryption"),

@@ -64,7 +64,8 @@ pub async fn work_off(client: &Client, queue: &str, worker_id: &str) -> Result<T
 }
 
 async fn work_on(client: &Client, job: &FetchedJob, worker_id: &str, tally: &mut Tally) -> Result<(), Failure> {
-    // The attempt is the fence: should this worker be taken for dead, its late answer ends nobody else's run.
+    // Attempt and resurrect count are the fence: should this worker be taken for dead, its late answer ends nobody
+    // else's run.
     let Some(attempt) = client.mark_as_processing(&job.job_id, worker_id).await?.attempt_count else {
         return Ok(());
     };

@@ -24,6 +24,8 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Debug, Clone)]
 pub struct Deploy {
     config: Config,
+    /// Instead of the kit's own.
+    migrations: Option<Vec<refinery_core::Migration>>,
 }
 
 /// A migration, in the order of its version.
@@ -73,7 +75,29 @@ impl std::fmt::Display for MigrationState {
 
 impl Deploy {
     pub(crate) fn new(config: Config) -> Self {
-        Self { config }
+        Self { config, migrations: None }
+    }
+
+    /// Deploys these migrations, names such as `V1__schema` and their texts, instead of the kit's own: so the suite sees
+    /// what becomes of one that fails.
+    ///
+    /// # Errors
+    /// [`Deployment`](crate::ErrorKind::Deployment) for a name that is none.
+    #[doc(hidden)]
+    pub fn with_migrations(mut self, migrations: &[(&str, &str)]) -> Result<Self> {
+        let read = migrations.iter().map(|(name, sql)| refinery_core::Migration::unapplied(name, sql));
+        self.migrations = Some(read.collect::<std::result::Result<_, _>>().map_err(from_refinery)?);
+        Ok(self)
+    }
+
+    fn runner(&self) -> Runner {
+        let (embedded, history) = match &self.config.target {
+            Target::Mssql(_) => (mssql::embedded(), mssql::HISTORY),
+            Target::Postgres(_) => (postgres::embedded(), postgres::HISTORY),
+        };
+        let mut runner = self.migrations.as_deref().map_or(embedded, Runner::new);
+        runner.set_migration_table_name(history);
+        runner
     }
 
     /// Applies what is pending and says what it applied; nothing when the database is up to date.
@@ -82,9 +106,10 @@ impl Deploy {
     /// [`Deployment`](crate::ErrorKind::Deployment) when a migration fails, or when the database's history does not
     /// fit this program's: see [`MigrationState`]. [`Connection`](crate::ErrorKind::Connection).
     pub async fn up(&self) -> Result<Vec<Migration>> {
+        let runner = self.runner();
         match &self.config.target {
-            Target::Mssql(target) => mssql::up(target).await,
-            Target::Postgres(target) => postgres::up(target).await,
+            Target::Mssql(target) => mssql::up(target, &runner).await,
+            Target::Postgres(target) => postgres::up(target, &runner).await,
         }
     }
 
@@ -108,9 +133,10 @@ impl Deploy {
     /// [`Connection`](crate::ErrorKind::Connection), [`Deployment`](crate::ErrorKind::Deployment) when the history
     /// cannot be read.
     pub async fn status(&self) -> Result<Vec<Migration>> {
-        let (ours, applied) = match &self.config.target {
-            Target::Mssql(target) => (mssql::runner(), mssql::applied(target).await?),
-            Target::Postgres(target) => (postgres::runner(), postgres::applied(target).await?),
+        let ours = self.runner();
+        let applied = match &self.config.target {
+            Target::Mssql(target) => mssql::applied(target, &ours).await?,
+            Target::Postgres(target) => postgres::applied(target, &ours).await?,
         };
         Ok(compare(ours.get_migrations(), &applied))
     }
@@ -250,7 +276,7 @@ mod tests {
 
     #[test]
     fn both_dialects_embed_their_migrations() {
-        assert!(!postgres::runner().get_migrations().is_empty());
-        assert!(!mssql::runner().get_migrations().is_empty());
+        assert!(!postgres::embedded().get_migrations().is_empty());
+        assert!(!mssql::embedded().get_migrations().is_empty());
     }
 }

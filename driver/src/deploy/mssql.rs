@@ -9,19 +9,18 @@ use super::{Migration, from_refinery, migrate, recorded};
 use crate::error::{Error, Result};
 use crate::mssql::{MssqlClient, batch, connect, from_call, is_babelfish};
 
-mod embedded {
+mod kit {
     refinery::embed_migrations!("../migrations/mssql");
 }
 
-const HISTORY: &str = "dbo.chokaq_schema_history";
+pub(super) const HISTORY: &str = "dbo.chokaq_schema_history";
 
-pub(super) fn runner() -> Runner {
-    let mut runner = embedded::migrations::runner();
-    runner.set_migration_table_name(HISTORY);
-    runner
+/// The kit's own migrations.
+pub(super) fn embedded() -> Runner {
+    kit::migrations::runner()
 }
 
-pub(super) async fn up(target: &tiberius::Config) -> Result<Vec<Migration>> {
+pub(super) async fn up(target: &tiberius::Config, runner: &Runner) -> Result<Vec<Migration>> {
     let mut database = Database::open(target).await?;
     batch(
         &mut database.client,
@@ -31,19 +30,19 @@ pub(super) async fn up(target: &tiberius::Config) -> Result<Vec<Migration>> {
         IF @Result < 0 THROW 59090, N'The lock of the deployment cannot be taken.', 1;",
     )
     .await?;
-    let outcome = migrate(&runner(), &mut database).await;
+    let outcome = migrate(runner, &mut database).await;
     let unlock = "EXECUTE sp_releaseapplock @Resource = N'chokaq_schema_history', @LockOwner = 'Session';";
     // Should this fail, the end of the session frees it.
     let _ = batch(&mut database.client, unlock).await;
     outcome
 }
 
-pub(super) async fn applied(target: &tiberius::Config) -> Result<Vec<refinery_core::Migration>> {
+pub(super) async fn applied(target: &tiberius::Config, runner: &Runner) -> Result<Vec<refinery_core::Migration>> {
     let mut database = Database::open(target).await?;
     if !database.object_exists(HISTORY).await? {
         return Ok(Vec::new());
     }
-    runner().get_applied_migrations_async(&mut database).await.map_err(from_refinery)
+    runner.get_applied_migrations_async(&mut database).await.map_err(from_refinery)
 }
 
 /// A connection as refinery wants it.

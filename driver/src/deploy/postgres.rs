@@ -9,38 +9,37 @@ use crate::config::PostgresTarget;
 use crate::error::{Error, Result};
 use crate::postgres::{PostgresSession, connect, from_call};
 
-mod embedded {
+mod kit {
     refinery::embed_migrations!("../migrations/postgres");
 }
 
-const HISTORY: &str = "public.chokaq_schema_history";
+pub(super) const HISTORY: &str = "public.chokaq_schema_history";
 
 /// The letters `chokaq`; an advisory lock has a number for a name.
 const LOCK: i64 = i64::from_be_bytes(*b"\0\0chokaq");
 
-pub(super) fn runner() -> Runner {
-    let mut runner = embedded::migrations::runner();
-    runner.set_migration_table_name(HISTORY);
-    runner
+/// The kit's own migrations.
+pub(super) fn embedded() -> Runner {
+    kit::migrations::runner()
 }
 
-pub(super) async fn up(target: &PostgresTarget) -> Result<Vec<Migration>> {
+pub(super) async fn up(target: &PostgresTarget, runner: &Runner) -> Result<Vec<Migration>> {
     let mut database = Database::open(target).await?;
     database.client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await.map_err(from_call)?;
-    let outcome = migrate(&runner(), &mut database).await;
+    let outcome = migrate(runner, &mut database).await;
     // Should this fail, the end of the session frees it.
     let _ = database.client.execute("SELECT pg_advisory_unlock($1)", &[&LOCK]).await;
     outcome
 }
 
-pub(super) async fn applied(target: &PostgresTarget) -> Result<Vec<refinery_core::Migration>> {
+pub(super) async fn applied(target: &PostgresTarget, runner: &Runner) -> Result<Vec<refinery_core::Migration>> {
     let mut database = Database::open(target).await?;
     let sql = "SELECT to_regclass($1) IS NOT NULL";
     let exists = database.client.query_one(sql, &[&HISTORY]).await.map_err(from_call)?;
     if !exists.try_get(0).map_err(from_call)? {
         return Ok(Vec::new());
     }
-    runner().get_applied_migrations_async(&mut database).await.map_err(from_refinery)
+    runner.get_applied_migrations_async(&mut database).await.map_err(from_refinery)
 }
 
 /// A connection as refinery wants it. (Its own one panics when the history is not as it left it.)

@@ -1,5 +1,6 @@
 //! Where this machine keeps PostgreSQL's server programs. They are often not on the PATH.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +30,7 @@ fn choose(installed: Vec<Binaries>, wanted: Option<u32>, home: &Path) -> Result<
     if installed.is_empty() {
         return Err(LocalError::NoBinaries);
     }
-    let found = installed.iter().map(|server| server.major.to_string()).collect::<Vec<_>>();
+    let found = installed.iter().map(|server| server.major).collect::<BTreeSet<_>>();
     installed
         .into_iter()
         .filter(|server| wanted.is_none_or(|major| server.major == major))
@@ -37,7 +38,7 @@ fn choose(installed: Vec<Binaries>, wanted: Option<u32>, home: &Path) -> Result<
         .ok_or_else(|| LocalError::Version {
             home: home.to_owned(),
             wanted: wanted.unwrap_or_default(),
-            found: found.join(", "),
+            found: found.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
         })
 }
 
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_cluster_of_a_version_that_is_not_here_is_an_error_that_names_both() {
-        let error = choose(vec![server(15), server(17)], Some(16), Path::new("/x")).unwrap_err();
+        let error = choose(vec![server(17), server(15), server(17)], Some(16), Path::new("/x")).unwrap_err();
         assert_eq!(error.to_string(), "the cluster in /x belongs to PostgreSQL 16, this machine has 15, 17");
     }
 

@@ -117,8 +117,8 @@ impl Cluster {
     }
 }
 
-/// Opens a file that is its owner's alone from its first byte on: the password, and the log, in which the server repeats
-/// statements that failed, payloads and all.
+/// Opens a file that is its owner's alone from its first byte on: the password, and the log, in which the server
+/// repeats statements that failed, payloads and all.
 fn open_secret(options: &mut OpenOptions, path: &Path) -> Result<File, LocalError> {
     options.mode(0o600).open(path).map_err(LocalError::io("open", path))
 }

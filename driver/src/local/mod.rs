@@ -88,6 +88,7 @@ impl LocalError {
             Self::InUse(_) => "stop it, or give --data another directory",
             Self::Version { .. } => "install that version of the server, or give --data another directory",
             Self::PortTaken(_) => "leave --port out and a free one is chosen",
+            Self::Io { source, .. } if source.kind() != io::ErrorKind::PermissionDenied => return None,
             Self::Io { .. } | Self::Failed { .. } if nix::unistd::geteuid().is_root() => {
                 "as root, the server runs under the account `postgres`, which must be able to enter the directory"
             }

@@ -81,8 +81,9 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// One batch of [`purge_archive`](Self::purge_archive), able to join a transaction:
-    /// `procedures/*/usp_PurgeArchiveBatch.sql`.
+    /// One batch of [`purge_archive`](Self::purge_archive), able to join a transaction.
+    ///
+    /// SQL: `procedures/mssql/usp_PurgeArchiveBatch.sql`, `procedures/postgres/purge_archive_batch.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -96,8 +97,10 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Deletes old rows of the Archive, batch by batch: `procedures/*/usp_PurgeArchive.sql`. It may run for minutes:
-    /// see [`with_timeout`](Client::with_timeout).
+    /// Deletes old rows of the Archive, batch by batch. It may run for minutes: see
+    /// [`with_timeout`](Client::with_timeout).
+    ///
+    /// SQL: `procedures/mssql/usp_PurgeArchive.sql`, `procedures/postgres/purge_archive.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InTransaction`](crate::ErrorKind::InTransaction).

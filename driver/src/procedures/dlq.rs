@@ -223,7 +223,9 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// Lists the DLQ, newest first: `procedures/*/usp_ListDLQ.sql`.
+    /// Lists the DLQ, newest first.
+    ///
+    /// SQL: `procedures/mssql/usp_ListDLQ.sql`, `procedures/postgres/list_dlq.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -241,7 +243,9 @@ impl<C: Connection> Client<C> {
         rows(&self.connection, call).await
     }
 
-    /// Reads one job of the DLQ whole: `procedures/*/usp_GetDLQJob.sql`.
+    /// Reads one job of the DLQ whole.
+    ///
+    /// SQL: `procedures/mssql/usp_GetDLQJob.sql`, `procedures/postgres/get_dlq_job.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -249,7 +253,9 @@ impl<C: Connection> Client<C> {
         optional(&self.connection, Call::new(procedures::GET_DLQ_JOB).text("job_id", job_id)).await
     }
 
-    /// Repairs payload or tags of a job in the DLQ: `procedures/*/usp_UpdateDLQJobData.sql`.
+    /// Repairs payload or tags of a job in the DLQ.
+    ///
+    /// SQL: `procedures/mssql/usp_UpdateDLQJobData.sql`, `procedures/postgres/update_dlq_job_data.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InvalidJson`](crate::ErrorKind::InvalidJson).
@@ -266,8 +272,9 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Deletes up to 4000 jobs from the DLQ in one transaction, and answers for each:
-    /// `procedures/*/usp_PurgeDLQJobs.sql`.
+    /// Deletes up to 4000 jobs from the DLQ in one transaction, and answers for each.
+    ///
+    /// SQL: `procedures/mssql/usp_PurgeDLQJobs.sql`, `procedures/postgres/purge_dlq_jobs.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -280,8 +287,9 @@ impl<C: Connection> Client<C> {
         rows(&self.connection, call).await
     }
 
-    /// Deletes any number of jobs from the DLQ, batch by batch: `procedures/*/usp_PurgeDLQ.sql`.
-    /// Without `cleanup_batch_size` in batches of 1000.
+    /// Deletes any number of jobs from the DLQ, batch by batch; without `cleanup_batch_size` in batches of 1000.
+    ///
+    /// SQL: `procedures/mssql/usp_PurgeDLQ.sql`, `procedures/postgres/purge_dlq.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InTransaction`](crate::ErrorKind::InTransaction).

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
-use time::{OffsetDateTime, UtcOffset};
+use time::OffsetDateTime;
 
 use crate::call::{Call, Connection, one, procedures, rows};
 use crate::client::Client;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::{outcome, row};
+use crate::value::in_utc;
 
 /// A new job, the arguments of [`Client::enqueue`]; also one object of [`Client::enqueue_many`].
 ///
@@ -60,7 +62,7 @@ impl<'a> Enqueue<'a> {
 
 /// The one form of an instant that both dialects read from JSON: UTC, with the 7 digits of `datetime2(7)` at most.
 fn utc<S: Serializer>(instant: &Option<OffsetDateTime>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    let utc = instant.map(|it| it.to_offset(UtcOffset::UTC));
+    let utc = instant.map(|it| in_utc(it, "scheduledAtUtc")).transpose().map_err(S::Error::custom)?;
     let cut = utc.map(|it| it.replace_nanosecond(it.nanosecond() / 100 * 100).unwrap_or(it));
     time::serde::rfc3339::option::serialize(&cut, serializer)
 }
@@ -100,10 +102,12 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// Puts one job into its queue: `procedures/*/usp_Enqueue.sql`.
+    /// Puts one job into its queue.
     ///
     /// Sent again after a lost connection only when the job has an id or an idempotency key; the first try may then
     /// be what answers `duplicate_id` or `duplicate_key`.
+    ///
+    /// SQL: `procedures/mssql/usp_Enqueue.sql`, `procedures/postgres/enqueue.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), and what every call may meet.
@@ -123,8 +127,9 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Puts up to 10,000 jobs into their queues in one transaction, and answers for each in its order:
-    /// `procedures/*/usp_EnqueueMany.sql`.
+    /// Puts up to 10,000 jobs into their queues in one transaction, and answers for each in its order.
+    ///
+    /// SQL: `procedures/mssql/usp_EnqueueMany.sql`, `procedures/postgres/enqueue_many.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the job: then none is enqueued.
@@ -167,5 +172,12 @@ mod tests {
         let scheduled_at = Some(datetime!(2026-01-31 10:00:00.123456789 +2));
         let json = serde_json::to_string(&Enqueue { scheduled_at, ..Enqueue::new("q", "t") }).unwrap();
         assert!(json.contains(r#""scheduledAtUtc":"2026-01-31T08:00:00.1234567Z""#), "{json}");
+    }
+
+    #[test]
+    fn an_instant_that_the_engines_do_not_know_is_refused_by_name() {
+        let scheduled_at = Some(datetime!(9999-12-31 23:59:59 -14));
+        let error = serde_json::to_string(&Enqueue { scheduled_at, ..Enqueue::new("q", "t") }).unwrap_err();
+        assert!(error.to_string().contains("scheduledAtUtc"), "{error}");
     }
 }

@@ -215,7 +215,9 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// Moves a job that succeeded to the Archive: `procedures/*/usp_ArchiveSucceeded.sql`.
+    /// Moves a job that succeeded to the Archive.
+    ///
+    /// SQL: `procedures/mssql/usp_ArchiveSucceeded.sql`, `procedures/postgres/archive_succeeded.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -231,9 +233,11 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Puts a job that failed back into its queue for a later try: `procedures/*/usp_RescheduleForRetry.sql`.
+    /// Puts a job that failed back into its queue for a later try.
     ///
     /// After a lost connection a repeated call may answer `not_owner` or `not_processing` for what the first one did.
+    ///
+    /// SQL: `procedures/mssql/usp_RescheduleForRetry.sql`, `procedures/postgres/reschedule_for_retry.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -249,7 +253,9 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Moves a job that failed for good to the DLQ: `procedures/*/usp_MoveToDLQ.sql`.
+    /// Moves a job that failed for good to the DLQ.
+    ///
+    /// SQL: `procedures/mssql/usp_MoveToDLQ.sql`, `procedures/postgres/move_to_dlq.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -266,9 +272,11 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Records a failure and lets the queue's retry policy decide what follows: `procedures/*/usp_FailJob.sql`.
+    /// Records a failure and lets the queue's retry policy decide what follows.
     ///
     /// After a lost connection a repeated call may answer `not_owner` or `not_processing` for what the first one did.
+    ///
+    /// SQL: `procedures/mssql/usp_FailJob.sql`, `procedures/postgres/fail_job.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).

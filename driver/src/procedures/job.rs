@@ -125,7 +125,9 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// Reads one job, wherever it is: `procedures/*/usp_GetJob.sql`.
+    /// Reads one job, wherever it is.
+    ///
+    /// SQL: `procedures/mssql/usp_GetJob.sql`, `procedures/postgres/get_job.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -133,7 +135,9 @@ impl<C: Connection> Client<C> {
         optional(&self.connection, Call::new(procedures::GET_JOB).text("job_id", job_id)).await
     }
 
-    /// Changes payload, tags or priority of a pending job: `procedures/*/usp_UpdateJobData.sql`.
+    /// Changes payload, tags or priority of a pending job.
+    ///
+    /// SQL: `procedures/mssql/usp_UpdateJobData.sql`, `procedures/postgres/update_job_data.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InvalidJson`](crate::ErrorKind::InvalidJson).

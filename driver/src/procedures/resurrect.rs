@@ -98,7 +98,9 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// Repairs a job of the DLQ and brings it back, in one step: `procedures/*/usp_Resurrect.sql`.
+    /// Repairs a job of the DLQ and brings it back, in one step.
+    ///
+    /// SQL: `procedures/mssql/usp_Resurrect.sql`, `procedures/postgres/resurrect.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InvalidJson`](crate::ErrorKind::InvalidJson).
@@ -116,8 +118,9 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Brings up to 4000 jobs back as they are in one transaction, and answers for each in order:
-    /// `procedures/*/usp_ResurrectJobs.sql`.
+    /// Brings up to 4000 jobs back as they are in one transaction, and answers for each in order.
+    ///
+    /// SQL: `procedures/mssql/usp_ResurrectJobs.sql`, `procedures/postgres/resurrect_jobs.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -132,8 +135,9 @@ impl<C: Connection> Client<C> {
         rows(&self.connection, call).await
     }
 
-    /// Brings any number of jobs back as they are, batch by batch: `procedures/*/usp_ResurrectBatch.sql`.
-    /// Without `batch_size` in batches of 1000.
+    /// Brings any number of jobs back as they are, batch by batch; without `batch_size` in batches of 1000.
+    ///
+    /// SQL: `procedures/mssql/usp_ResurrectBatch.sql`, `procedures/postgres/resurrect_batch.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InTransaction`](crate::ErrorKind::InTransaction).

@@ -65,7 +65,9 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// Reads the counters of one queue, or of all: `procedures/*/usp_GetQueueStats.sql`.
+    /// Reads the counters of one queue, or of all.
+    ///
+    /// SQL: `procedures/mssql/usp_GetQueueStats.sql`, `procedures/postgres/get_queue_stats.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -73,7 +75,9 @@ impl<C: Connection> Client<C> {
         rows(&self.connection, Call::new(procedures::GET_QUEUE_STATS).text("queue", queue)).await
     }
 
-    /// Folds the counters' deltas, up to `batch_size` of them (10,000 without it): `procedures/*/usp_FoldCounters.sql`.
+    /// Folds the counters' deltas, up to `batch_size` of them (10,000 without it).
+    ///
+    /// SQL: `procedures/mssql/usp_FoldCounters.sql`, `procedures/postgres/fold_counters.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -81,7 +85,9 @@ impl<C: Connection> Client<C> {
         one(&self.connection, Call::new(procedures::FOLD_COUNTERS).int("batch_size", batch_size)).await
     }
 
-    /// Says what is deployed: `procedures/*/usp_GetVersion.sql`.
+    /// Says what is deployed.
+    ///
+    /// SQL: `procedures/mssql/usp_GetVersion.sql`, `procedures/postgres/get_version.sql`.
     ///
     /// # Errors
     /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) when nothing is.

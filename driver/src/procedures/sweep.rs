@@ -75,8 +75,9 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// One batch of [`recover_abandoned`](Self::recover_abandoned), able to join a transaction:
-    /// `procedures/*/usp_RecoverAbandonedBatch.sql`.
+    /// One batch of [`recover_abandoned`](Self::recover_abandoned), able to join a transaction.
+    ///
+    /// SQL: `procedures/mssql/usp_RecoverAbandonedBatch.sql`, `procedures/postgres/recover_abandoned_batch.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -84,8 +85,10 @@ impl<C: Connection> Client<C> {
         one(&self.connection, sweep_call(procedures::RECOVER_ABANDONED_BATCH, batch)).await
     }
 
-    /// Puts jobs that stayed in Fetched too long back to Pending, batch by batch:
-    /// `procedures/*/usp_RecoverAbandoned.sql`. `None` is the procedure's default: 300 seconds, batches of 1000.
+    /// Puts jobs that stayed in Fetched too long back to Pending, batch by batch.
+    /// `None` is the procedure's default: 300 seconds, batches of 1000.
+    ///
+    /// SQL: `procedures/mssql/usp_RecoverAbandoned.sql`, `procedures/postgres/recover_abandoned.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InTransaction`](crate::ErrorKind::InTransaction).
@@ -98,8 +101,9 @@ impl<C: Connection> Client<C> {
         one(&self.connection, sweep_call(procedures::RECOVER_ABANDONED, &sweep)).await
     }
 
-    /// One batch of [`archive_zombies`](Self::archive_zombies), able to join a transaction:
-    /// `procedures/*/usp_ArchiveZombiesBatch.sql`.
+    /// One batch of [`archive_zombies`](Self::archive_zombies), able to join a transaction.
+    ///
+    /// SQL: `procedures/mssql/usp_ArchiveZombiesBatch.sql`, `procedures/postgres/archive_zombies_batch.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -107,9 +111,10 @@ impl<C: Connection> Client<C> {
         one(&self.connection, sweep_call(procedures::ARCHIVE_ZOMBIES_BATCH, batch)).await
     }
 
-    /// Moves jobs in Processing without a heartbeat to the DLQ as Zombie, batch by batch:
-    /// `procedures/*/usp_ArchiveZombies.sql`. `None` is the procedure's default: each queue's own timeout,
-    /// batches of 1000.
+    /// Moves jobs in Processing without a heartbeat to the DLQ as Zombie, batch by batch.
+    /// `None` is the procedure's default: each queue's own timeout, batches of 1000.
+    ///
+    /// SQL: `procedures/mssql/usp_ArchiveZombies.sql`, `procedures/postgres/archive_zombies.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InTransaction`](crate::ErrorKind::InTransaction).

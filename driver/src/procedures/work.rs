@@ -130,10 +130,12 @@ row! {
 }
 
 impl<C: Connection> Client<C> {
-    /// Claims the next due jobs and answers with them in claim order: `procedures/*/usp_FetchNextBatch.sql`.
+    /// Claims the next due jobs and answers with them in claim order.
     ///
     /// Never sent again after a lost connection: it could claim other jobs. What was claimed and not seen comes back
     /// with [`recover_abandoned`](Self::recover_abandoned).
+    ///
+    /// SQL: `procedures/mssql/usp_FetchNextBatch.sql`, `procedures/postgres/fetch_next_batch.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -146,7 +148,9 @@ impl<C: Connection> Client<C> {
         rows(&self.connection, call).await
     }
 
-    /// Starts a fetched job and counts the attempt: `procedures/*/usp_MarkAsProcessing.sql`.
+    /// Starts a fetched job and counts the attempt.
+    ///
+    /// SQL: `procedures/mssql/usp_MarkAsProcessing.sql`, `procedures/postgres/mark_as_processing.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -158,7 +162,9 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
-    /// Renews the heartbeat of a worker's jobs: `procedures/*/usp_KeepAlive.sql`.
+    /// Renews the heartbeat of a worker's jobs.
+    ///
+    /// SQL: `procedures/mssql/usp_KeepAlive.sql`, `procedures/postgres/keep_alive.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
@@ -174,7 +180,9 @@ impl<C: Connection> Client<C> {
         rows(&self.connection, call).await
     }
 
-    /// Gives a fetched job back to its queue: `procedures/*/usp_ReleaseJob.sql`.
+    /// Gives a fetched job back to its queue.
+    ///
+    /// SQL: `procedures/mssql/usp_ReleaseJob.sql`, `procedures/postgres/release_job.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).

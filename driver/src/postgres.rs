@@ -52,6 +52,8 @@ pub(crate) struct PostgresSession {
     busy: bool,
     /// The server was told to give it up.
     cancelled: bool,
+    /// A call ended with the connection; the client itself may learn that a moment later.
+    lost: bool,
 }
 
 impl PostgresSession {
@@ -65,13 +67,15 @@ impl Session for PostgresSession {
     type Target = (PostgresTarget, MakeRustlsConnect);
 
     async fn open((target, tls): &Self::Target) -> Result<Self> {
-        Ok(Self { client: connect(target, tls.clone()).await?, tls: tls.clone(), busy: false, cancelled: false })
+        let client = connect(target, tls.clone()).await?;
+        Ok(Self { client, tls: tls.clone(), busy: false, cancelled: false, lost: false })
     }
 
     async fn run(&mut self, call: &Call<'_>) -> Result<Vec<Row>> {
         self.busy = true;
         let outcome = run(&self.client, call).await;
         self.busy = false;
+        self.lost = outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Connection);
         outcome
     }
 
@@ -87,7 +91,7 @@ impl Session for PostgresSession {
     }
 
     fn is_usable(&self) -> bool {
-        !self.busy && !self.client.is_closed()
+        !self.busy && !self.lost && !self.client.is_closed()
     }
 }
 

@@ -35,7 +35,7 @@ BEGIN
     IF @FailureReason NOT BETWEEN 0 AND 11
         THROW 59001, N'@FailureReason must be NULL or 0 to 11 (see chokaq.FailureReasons).', 1;
 
-    IF DATALENGTH(@Search) = 0 OR DATALENGTH(@Search) > 8000
+    IF DATALENGTH(@Search) = 0 OR LEN(@Search + N'x') > 4001
         THROW 59001, N'@Search must be NULL or 1 to 4000 characters.', 1;
 
     IF @Limit IS NULL OR @Limit NOT BETWEEN 1 AND 1000

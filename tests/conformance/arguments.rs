@@ -94,10 +94,11 @@ fn problem(engine: Engine, parameter: &str, result: Result<(), SqlError>) -> Opt
         Ok(()) => Some("was taken".to_owned()),
         Err(error) => {
             /* A malformed array of arguments is InvalidJson or InvalidArgument, as far as it could be read. */
-            let coded = error.is(Code::InvalidArgument, engine)
-                || error.is(Code::InvalidJson, engine) && ["JobIds", "Queues", "Jobs"].contains(&parameter);
-            let named = error.message.contains(&format!("{} must", parameter_on(engine, parameter)))
-                || error.message.contains(&format!("{} ", parameter_on(engine, parameter)));
+            let is_array = ["JobIds", "Queues", "Jobs"].contains(&parameter);
+            let coded = error.is(Code::InvalidArgument, engine) || is_array && error.is(Code::InvalidJson, engine);
+            let name = parameter_on(engine, parameter);
+            let said = if is_array { &["must", "element 1:", "is not valid JSON:"][..] } else { &["must"] };
+            let named = said.iter().any(|said| error.message.contains(&format!("{name} {said}")));
             (!coded || !named).then(|| error.to_string())
         }
     }
@@ -117,9 +118,10 @@ fn with(procedure: &'static Procedure, parameter: &str, value: Value) -> Args {
     args
 }
 
-/// A value for each parameter that must be given, and a payload so that an edit has something to do.
+/// A value for each parameter that must be given, a payload so that an edit has something to do, and the time without
+/// which a page has no beginning.
 fn fine(parameter: &Parameter) -> Option<Value> {
-    if parameter.default.is_some() && parameter.name != "Payload" {
+    if parameter.default.is_some() && !["Payload", "BeforeFailedAtUtc"].contains(&&*parameter.name) {
         return None;
     }
     Some(match &*parameter.name {
@@ -132,7 +134,7 @@ fn fine(parameter: &Parameter) -> Option<Value> {
         "Attempt" => 1.into(),
         "JobIds" => ["a2"].into(),
         "Jobs" => serde_json::json!([]).into(),
-        "OlderThanUtc" => time::macros::datetime!(2020-01-01 00:00 UTC).into(),
+        "OlderThanUtc" | "BeforeFailedAtUtc" => time::macros::datetime!(2020-01-01 00:00 UTC).into(),
         "WorkerId" | "ModifiedBy" | "ResurrectedBy" | "PurgedBy" => "ann".into(),
         other => unreachable!("no value is known for {other}"),
     })
@@ -160,7 +162,10 @@ fn refused(procedure: &Procedure, parameter: &Parameter) -> Vec<Value> {
         "DelaySeconds" => vec![(-1).into(), Value::Null],
         "RetryAfterSeconds" | "TimeoutSeconds" => vec![(-1).into()],
         "Priority" if procedure.name == "Enqueue" => vec![Value::Null],
-        "Search" => vec!["".into()],
+        "ResurrectCount" => vec![(-1).into()],
+        "Search" => vec!["".into(), "x".repeat(4001).into()],
+        "AfterQueue" => vec!["x".repeat(256).into(), "🙂".repeat(128).into()],
+        "AfterJobId" | "BeforeJobId" => vec!["x".repeat(51).into(), "🙂".repeat(26).into()],
         "StartNow" | "ClearPayload" | "ClearTags" | "AllowInvalidJson" | "KeepIdempotencyKey" => vec![Value::Null],
         "JobIds" => [Value::Null]
             .into_iter()
@@ -170,9 +175,8 @@ fn refused(procedure: &Procedure, parameter: &Parameter) -> Vec<Value> {
         "Queues" => bad_names(255).into_iter().map(in_a_set).chain([in_a_set(Value::Null)]).collect(),
         "Jobs" => vec![Value::Null],
         "OlderThanUtc" => vec![],
-        "AfterQueue" | "AfterJobId" | "AfterFinishedAtUtc" | "BeforeFailedAtUtc" | "BeforeJobId" | "DurationMs"
-        | "ErrorDetails" | "ExpectedRevision" | "FromUtc" | "NewPayload" | "NewPriority" | "Payload" | "Priority"
-        | "ScheduledAtUtc" | "ToUtc" => return vec![],
+        "AfterFinishedAtUtc" | "BeforeFailedAtUtc" | "DurationMs" | "ErrorDetails" | "ExpectedRevision" | "FromUtc"
+        | "NewPayload" | "NewPriority" | "Payload" | "Priority" | "ScheduledAtUtc" | "ToUtc" => return vec![],
         other => unreachable!("nothing is known of {other}"),
     };
     let must_be_given = parameter.default.is_none()

@@ -127,6 +127,13 @@ pub async fn fetch(session: &mut Session, args: Args) -> Result<Vec<String>> {
     Ok(session.call("FetchNextBatch", args).await?.texts("JobId"))
 }
 
+/// Appends a counter delta that counts nothing. Any transition may by chance fold what is there, its own delta included;
+/// after this there is something to fold until the next one.
+pub async fn zero_delta(session: &mut Session, queue: &str) -> Result<()> {
+    session.sql("INSERT INTO chokaq.CounterDeltas (Queue) VALUES (@P1)", &values![queue]).await?;
+    Ok(())
+}
+
 /// Folds one batch of counter deltas, of which there are some. Another folder at work is no error but a count of 0; on
 /// Babelfish, whose databases share their application locks, it may be another case's.
 pub async fn fold(session: &mut Session, args: Args) -> Result<i64> {
@@ -148,7 +155,7 @@ pub async fn history(session: &mut Session, id: &str) -> Result<Vec<Row>> {
     Ok(session.sql(sql, &values![id]).await?.rows)
 }
 
-/// True when two instants are less than a second apart.
+/// True when two instants are less than five seconds apart.
 pub fn close(a: OffsetDateTime, b: OffsetDateTime) -> bool {
     (a - b).abs() < Duration::seconds(5)
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use chokaq::Client;
-use chokaq_tests::{Db, Result, Scenario, args, scenario};
+use chokaq::{Client, ErrorKind};
+use chokaq_tests::{Db, Engine, Result, Scenario, args, scenario, values};
 
 /* They wait for each other on a server that deploys slowly. */
 const LIMIT: Duration = Duration::from_secs(600);
@@ -13,6 +13,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(two_deployments_at_once_leave_one_correct_database).limit(LIMIT),
     scenario!(a_plan_changes_nothing).limit(LIMIT),
     scenario!(a_changed_migration_is_refused).limit(LIMIT),
+    scenario!(a_migration_that_fails_late_stops_the_deployment).limit(LIMIT),
 ];
 
 async fn a_second_deployment_does_nothing(db: &Db<'_>) -> Result<()> {
@@ -65,6 +66,38 @@ async fn a_changed_migration_is_refused(db: &Db<'_>) -> Result<()> {
     )
     .await?;
     let error = client.deploy().up().await.expect_err("the second migration is another one");
-    assert!(error.to_string().contains('2'), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Deployment);
+    assert!(error.message().contains("V0002"), "{error}");
+    Ok(())
+}
+
+/// Its error comes behind rows and behind its work: whoever reads only the beginning of the answer takes it for done.
+async fn a_migration_that_fails_late_stops_the_deployment(db: &Db<'_>) -> Result<()> {
+    let _alone = db.deploy_alone().await?;
+    let name = db.empty_database().await?;
+    let late = match db.engine {
+        Engine::Postgres => {
+            "CREATE TABLE public.late (n integer); SELECT 1 AS n;
+            DO $$ BEGIN RAISE EXCEPTION 'too late' USING ERRCODE = 'QC001'; END $$;"
+        }
+        Engine::Mssql => "CREATE TABLE dbo.late (N int); SELECT 1 AS N; THROW 59001, N'too late', 1;",
+    };
+    let migrations = [("V1__fine", "SELECT 1 AS n;"), ("V2__late", late), ("V3__never", "SELECT 1 AS n;")];
+    let deploy = Client::connect(&db.url_of(&name)?).await?.deploy().with_migrations(&migrations)?;
+    let mut s = db.connect(&name).await?;
+    /* The second run meets the same error: nothing of the first was taken for done. */
+    for run in 1..=2 {
+        let error = deploy.up().await.expect_err("the second migration fails");
+        assert_eq!(error.kind(), ErrorKind::Deployment, "run {run}");
+        assert!(error.message().contains("too late"), "run {run}: {error}");
+        let applied = "SELECT COUNT(*) AS N FROM chokaq_schema_history WHERE version = @P1";
+        for (version, count) in [(1, 1), (2, 0), (3, 0)] {
+            assert_eq!(s.count(applied, &values![version]).await?, count, "run {run}, version {version}");
+        }
+        let tables = "SELECT COUNT(*) AS N FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_NAME = 'late'";
+        assert_eq!(s.count(tables, &[]).await?, 0, "run {run}");
+    }
+    let pending: Vec<i32> = deploy.plan().await?.iter().map(|migration| migration.version).collect();
+    assert_eq!(pending, [2, 3]);
     Ok(())
 }

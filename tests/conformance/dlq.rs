@@ -131,7 +131,7 @@ async fn a_list_shows_previews_and_the_length(db: &Db<'_>) -> Result<()> {
     assert_eq!(row("long")?["ErrorPreview"], "e".repeat(200));
     assert_eq!(row("emoji")?["PayloadPreview"], "a🙂");
     /* UTF-16 code units; Babelfish's LEN counts the emoji as one. */
-    assert_eq!(row("emoji")?["PayloadLength"], if s.heeds_lock_hints() { 3 } else { 2 });
+    assert_eq!(row("emoji")?["PayloadLength"], if s.is_babelfish() { 2 } else { 3 });
     assert_eq!(row("none")?["PayloadPreview"], Value::Null);
     assert_eq!(row("none")?["PayloadLength"], Value::Null);
     assert_eq!(row("none")?["FailureReasonName"], "FatalError");

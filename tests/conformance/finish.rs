@@ -1,6 +1,6 @@
 //! usp_ArchiveSucceeded, usp_RescheduleForRetry and usp_MoveToDLQ: the three ways out of Processing.
 
-use chokaq_tests::{Args, Db, Result, Scenario, Session, Value, args, scenarios};
+use chokaq_tests::{Args, Db, Result, Row, Scenario, Session, Value, args, scenarios};
 use time::Duration;
 
 use crate::arrange;
@@ -19,6 +19,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     a_pending_job_can_be_moved_without_an_owner,
     an_isolation_by_a_person_is_written_to_the_history,
     an_old_attempt_of_the_same_worker_ends_nothing,
+    a_run_from_before_a_resurrection_ends_nothing_after_it,
 ];
 
 async fn a_job_that_ran_well_goes_to_the_archive(db: &Db<'_>) -> Result<()> {
@@ -306,5 +307,40 @@ async fn an_old_attempt_of_the_same_worker_ends_nothing(db: &Db<'_>) -> Result<(
         assert_eq!(s.outcome(procedure, args).await?, "stale_attempt", "{procedure}");
     }
     assert_eq!(s.outcome("ArchiveSucceeded", args! { JobId: "a1", WorkerId: "w1", Attempt: 2 }).await?, "archived");
+    Ok(())
+}
+
+/// Attempts count from 0 again then, so worker and attempt alone look the same.
+async fn a_run_from_before_a_resurrection_ends_nothing_after_it(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    arrange::pending(&mut s, "q", "a1").await?;
+    let fetch = args! { WorkerId: "w1", StartNow: true };
+    let first = s.call_one("FetchNextBatch", fetch.clone()).await?;
+    s.call("ArchiveZombies", args! { TimeoutSeconds: 0 }).await?;
+    s.call("Resurrect", args! { JobId: "a1", ResurrectedBy: "ann" }).await?;
+    let second = s.call_one("FetchNextBatch", fetch).await?;
+    assert_eq!(first["AttemptCount"], second["AttemptCount"]);
+
+    let run = |row: &Row, more: Args| {
+        let mut args = args! {
+            JobId: "a1", WorkerId: "w1", Attempt: row.int("AttemptCount"), ResurrectCount: row.int("ResurrectCount"),
+        };
+        args.extend(more);
+        args
+    };
+    let ends = [
+        ("ArchiveSucceeded", args! {}),
+        ("RescheduleForRetry", args! {}),
+        ("MoveToDLQ", args! { FailureReason: 6 }),
+        ("FailJob", args! { FailureReason: 8, ErrorDetails: "e" }),
+    ];
+    for (procedure, more) in ends {
+        assert_eq!(s.outcome(procedure, run(&first, more)).await?, "stale_attempt", "{procedure}");
+    }
+    assert_eq!(arrange::job(&mut s, "a1").await?["Status"], 2);
+    assert_eq!(s.outcome("ArchiveSucceeded", run(&second, args! {})).await?, "archived");
+    /* The late run did not do it, and is not told that it did. */
+    assert_eq!(s.outcome("ArchiveSucceeded", run(&first, args! {})).await?, "stale_attempt");
+    assert_eq!(s.outcome("ArchiveSucceeded", run(&second, args! {})).await?, "already_archived");
     Ok(())
 }

@@ -2,17 +2,22 @@
 
 mod arguments;
 mod arrange;
+mod backlog;
 mod by_hand;
 mod cases;
 mod cli;
 mod concurrency;
+mod connection;
 mod deploy;
+mod dev;
 mod dlq;
+mod driver;
 mod enqueue;
 mod fail;
 mod fetch;
 mod finish;
 mod inventory;
+mod program;
 mod purge;
 mod recover;
 mod resurrect;
@@ -29,6 +34,7 @@ fn main() -> ExitCode {
     chokaq_tests::runner::main(&[
         enqueue::SCENARIOS,
         fetch::SCENARIOS,
+        backlog::SCENARIOS,
         start::SCENARIOS,
         finish::SCENARIOS,
         fail::SCENARIOS,
@@ -41,10 +47,13 @@ fn main() -> ExitCode {
         transactions::SCENARIOS,
         cases::SCENARIOS,
         concurrency::SCENARIOS,
+        driver::SCENARIOS,
+        connection::SCENARIOS,
         deploy::SCENARIOS,
         inventory::SCENARIOS,
         by_hand::SCENARIOS,
         cli::SCENARIOS,
+        dev::SCENARIOS,
         storm::SCENARIOS,
     ])
 }

@@ -24,12 +24,19 @@ pub struct Scenario {
     pub name: &'static str,
     pub run: Run,
     pub limit: Duration,
+    /// The one engine it is about; without it, both.
+    pub only: Option<Engine>,
 }
 
 impl Scenario {
     /// A case that may take longer than the usual two minutes.
     pub const fn limit(self, limit: Duration) -> Self {
         Self { limit, ..self }
+    }
+
+    /// A case about one engine alone.
+    pub const fn only(self, engine: Engine) -> Self {
+        Self { only: Some(engine), ..self }
     }
 }
 
@@ -48,6 +55,7 @@ macro_rules! scenario {
             name: concat!(module_path!(), "::", stringify!($name)),
             run: |db| Box::pin($name(db)),
             limit: std::time::Duration::from_secs(120),
+            only: None,
         }
     };
 }
@@ -71,6 +79,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
     let trials = [Engine::Postgres, Engine::Mssql]
         .into_iter()
         .flat_map(|engine| scenarios.iter().copied().flatten().map(move |scenario| (engine, *scenario)))
+        .filter(|(engine, scenario)| scenario.only.is_none_or(|only| only == *engine))
         .map(|(engine, scenario)| {
             let name = scenario.name.split_once("::").map_or(scenario.name, |(_, name)| name);
             let (servers, tally) = (servers.clone(), tally.clone());

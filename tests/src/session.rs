@@ -43,9 +43,13 @@ impl Session {
 
     /// False on Babelfish: it takes lock hints and ignores them, so it neither skips a locked row nor locks what it reads.
     pub fn heeds_lock_hints(&self) -> bool {
+        !self.is_babelfish()
+    }
+
+    pub fn is_babelfish(&self) -> bool {
         match self {
-            Self::Postgres(_) => true,
-            Self::Mssql(session) => !session.is_babelfish(),
+            Self::Postgres(_) => false,
+            Self::Mssql(session) => session.is_babelfish(),
         }
     }
 

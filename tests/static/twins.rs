@@ -50,6 +50,8 @@ fn each_names_its_twin_and_the_twin_names_it() {
         let twin = source.field("Twin").unwrap_or_else(|| panic!("{} has no Twin", source.path.display()));
         if twin.starts_with("none") {
             assert!(!source.is_public(), "{} is public and has no twin", source.path.display());
+            let claims = all.iter().find(|it| it.field("Twin").is_some_and(|twin| source.path.ends_with(twin)));
+            assert!(claims.is_none(), "{} is the twin of a file and knows none", source.path.display());
             continue;
         }
         let found = all.iter().find(|it| it.path.ends_with(&twin));

@@ -22,7 +22,7 @@ pub fn find_bin() -> Option<PathBuf> {
     }
 }
 
-/// Starts a cluster with a TDS listener; its user is `chokaq` with that password too.
+/// Starts a cluster with a TDS listener; its user is `tester` with that password too.
 pub fn start(bin: &Path, runtime: &Runtime) -> Result<(Endpoint, Supervised)> {
     let home = Home::create()?;
     home.initdb(bin, &["--locale=C.UTF-8"])?;
@@ -38,14 +38,14 @@ pub fn start(bin: &Path, runtime: &Runtime) -> Result<(Endpoint, Supervised)> {
         ],
     )?;
     let mut config = tokio_postgres::Config::new();
-    config.host("127.0.0.1").port(port).user("chokaq");
+    config.host("127.0.0.1").port(port).user("tester");
     runtime.block_on(initialize(&config))?;
 
     let endpoint = Endpoint {
         host: "127.0.0.1".to_owned(),
         port: tds_port,
-        user: "chokaq".to_owned(),
-        password: "chokaq".to_owned(),
+        user: "tester".to_owned(),
+        password: "tester".to_owned(),
         encrypt: false,
     };
     Ok((endpoint, process))
@@ -55,12 +55,12 @@ async fn initialize(config: &tokio_postgres::Config) -> Result<()> {
     let on = |database: &str| config.clone().dbname(database).to_owned();
     let postgres = on("postgres");
     let admin = until_ready(|| postgres::Session::connect(&postgres)).await?;
-    admin.batch("ALTER ROLE chokaq PASSWORD 'chokaq'").await?;
+    admin.batch("ALTER ROLE tester PASSWORD 'tester'").await?;
     admin.batch("CREATE DATABASE babelfish").await?;
     let session = postgres::Session::connect(&on("babelfish")).await?;
     for statement in [
         "CREATE EXTENSION babelfishpg_tds CASCADE",
-        "GRANT ALL ON SCHEMA sys TO chokaq",
+        "GRANT ALL ON SCHEMA sys TO tester",
         "ALTER SYSTEM SET babelfishpg_tsql.database_name = 'babelfish'",
         "ALTER SYSTEM SET babelfishpg_tsql.migration_mode = 'multi-db'",
         "SELECT pg_reload_conf()",
@@ -69,5 +69,5 @@ async fn initialize(config: &tokio_postgres::Config) -> Result<()> {
     }
     /* A new session: it sees the settings just loaded. */
     let session = postgres::Session::connect(&on("babelfish")).await?;
-    Ok(session.batch("CALL sys.initialize_babelfish('chokaq')").await?)
+    Ok(session.batch("CALL sys.initialize_babelfish('tester')").await?)
 }

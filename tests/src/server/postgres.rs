@@ -113,7 +113,7 @@ fn start_cluster() -> Result<(Config, Supervised)> {
     let port = free_port()?;
     let process = home.start(&bin, port, &["log_lock_waits=on".to_owned()])?;
     let mut config = Config::new();
-    config.host("127.0.0.1").port(port).user("chokaq").dbname("postgres");
+    config.host("127.0.0.1").port(port).user("tester").dbname("postgres");
     Ok((config, process))
 }
 

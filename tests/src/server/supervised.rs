@@ -36,7 +36,8 @@ impl Home {
     /// Makes the data directory `data`.
     pub fn initdb(&self, bin: &Path, options: &[&str]) -> Result<()> {
         run(unprivileged(bin.join("initdb"))
-            .args(["--username=chokaq", "--auth=trust", "--encoding=UTF8", "--no-sync", "--pgdata"])
+            /* No name of a schema: PostgreSQL would find what is in it without being told where. */
+            .args(["--username=tester", "--auth=trust", "--encoding=UTF8", "--no-sync", "--pgdata"])
             .arg(self.path.join("data"))
             .args(options))?;
         Ok(())

@@ -104,6 +104,11 @@ impl Session {
         Ok(Rows::new(columns.unwrap_or_default(), rows))
     }
 
+    /// The connection itself, for who brings his own calls.
+    pub fn client(&mut self) -> &mut tiberius::Client<Compat<TcpStream>> {
+        &mut self.client
+    }
+
     /// True on a server that takes lock hints and ignores them.
     pub fn is_babelfish(&self) -> bool {
         self.is_babelfish

@@ -32,6 +32,11 @@ impl Session {
         Ok(Rows::new(columns, values))
     }
 
+    /// The connection itself, for who brings his own calls.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
     pub async fn batch(&self, sql: &str) -> Result<(), SqlError> {
         Ok(self.client.batch_execute(sql).await?)
     }

@@ -1,0 +1,199 @@
+//! The driver's connections: one of the caller with his transaction, calls out of time, calls undone, calls lost.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use chokaq::{
+    ArchiveSucceeded, ArchiveSucceededOutcome, Client, Connection, Enqueue, EnqueueOutcome, ErrorKind, FetchNextBatch,
+};
+use chokaq_tests::{Db, Engine, Result, Scenario, Session, scenario, values};
+
+use crate::arrange;
+use crate::rivals::End;
+
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(calls_on_a_connection_of_the_caller_join_its_transaction),
+    scenario!(a_call_out_of_time_is_given_up_and_the_pool_works_on),
+    scenario!(an_undone_call_is_sent_again_unless_it_loops).only(Engine::Postgres),
+    scenario!(after_a_lost_connection_a_repeatable_call_is_sent_again).only(Engine::Postgres),
+    scenario!(after_a_lost_connection_a_fetch_is_an_error).only(Engine::Postgres),
+];
+
+/// A whole life of a job, in whatever transaction the connection has.
+async fn live<C: Connection>(client: Client<C>, id: &str) -> Result<()> {
+    client.enqueue(&Enqueue { job_id: Some(id), ..Enqueue::new("q", "t") }).await?;
+    let jobs = client.fetch_next_batch(&FetchNextBatch { start_now: true, ..FetchNextBatch::new("w1") }).await?;
+    assert_eq!(jobs.iter().map(|job| &*job.job_id).collect::<Vec<_>>(), [id]);
+    let done = ArchiveSucceeded { job_id: id, worker_id: Some("w1"), ..ArchiveSucceeded::default() };
+    assert_eq!(client.archive_succeeded(&done).await?.outcome, ArchiveSucceededOutcome::Archived);
+    Ok(())
+}
+
+async fn calls_on_a_connection_of_the_caller_join_its_transaction(db: &Db<'_>) -> Result<()> {
+    let [mut s, mut other] = db.sessions().await?;
+    for (id, end, pillar) in [("undone", End::Rollback, ""), ("done", End::Commit, "Archive")] {
+        s.begin().await?;
+        match &mut s {
+            Session::Postgres(session) => live(chokaq::on_postgres(session.client()), id).await?,
+            Session::Mssql(session) => live(chokaq::on_mssql(session.client()), id).await?,
+        }
+        assert_eq!(s.transaction_count().await?, 1);
+        match end {
+            End::Rollback => s.rollback().await?,
+            End::Commit => s.commit().await?,
+        }
+        assert_eq!(arrange::pillar(&mut other, id).await?, pillar);
+    }
+    s.begin().await?;
+    let refused = match &mut s {
+        Session::Postgres(session) => chokaq::on_postgres(session.client()).recover_abandoned(None, None).await,
+        Session::Mssql(session) => chokaq::on_mssql(session.client()).recover_abandoned(None, None).await,
+    };
+    assert_eq!(refused.expect_err("a loop in a transaction").kind(), ErrorKind::InTransaction);
+    Ok(s.rollback().await?)
+}
+
+/// The first attempt of `w1` at `a1` ends well.
+const DONE: ArchiveSucceeded<'_> = ArchiveSucceeded {
+    job_id: "a1",
+    worker_id: Some("w1"),
+    attempt: Some(1),
+    duration_ms: None,
+    resurrect_count: Some(0),
+};
+
+/// Another's open transaction has the row of `a1`, which `w1` runs.
+async fn hold_a1(s: &mut Session, holder: &mut Session) -> Result<()> {
+    arrange::processing(s, "q", "a1").await?;
+    holder.begin().await?;
+    holder.sql("UPDATE chokaq.JobsHot SET Tags = 'held' WHERE Id = @P1", &values!["a1"]).await?;
+    Ok(())
+}
+
+async fn a_call_out_of_time_is_given_up_and_the_pool_works_on(db: &Db<'_>) -> Result<()> {
+    let [mut s, mut holder] = db.sessions().await?;
+    hold_a1(&mut s, &mut holder).await?;
+    let patient = Client::builder().pool_size(1).timeout(None).connect(&db.url()?).await?;
+    let error =
+        patient.with_timeout(Duration::from_millis(200)).archive_succeeded(&DONE).await.expect_err("a held row");
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert_eq!(error.procedure(), Some("archive_succeeded"));
+    assert_eq!(patient.get_queue_stats(Some("q")).await?[0].processing_count, 1);
+    if s.is_babelfish() {
+        /* It does not look up from its wait: the call goes on, and it or the next one has the row. */
+        holder.rollback().await?;
+        patient.archive_succeeded(&DONE).await?;
+    } else {
+        until_nothing_waits(&mut s).await?;
+        holder.rollback().await?;
+        assert_eq!(patient.archive_succeeded(&DONE).await?.outcome, ArchiveSucceededOutcome::Archived);
+    }
+    assert_eq!(arrange::pillar(&mut s, "a1").await?, "Archive");
+    Ok(())
+}
+
+/// The server has given up every call of this database that waited for a lock.
+async fn until_nothing_waits(s: &mut Session) -> Result<()> {
+    for _ in 0..500 {
+        let waiting = match s {
+            Session::Postgres(session) => {
+                let sql = "SELECT count(*) AS n FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
+                session.query(sql, &[]).await?
+            }
+            Session::Mssql(session) => {
+                let sql = "SELECT COUNT(*) AS N FROM sys.dm_exec_requests AS r
+                    WHERE r.database_id = DB_ID() AND r.blocking_session_id <> 0";
+                session.query(sql, &[]).await?
+            }
+        };
+        if waiting.one().int("N") == 0 {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    bail!("a call still waits")
+}
+
+/// The first two writes of a job are undone as a deadlock's victim is.
+async fn an_undone_call_is_sent_again_unless_it_loops(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    arrange::dead(&mut s, "q", "dead").await?;
+    for statement in [
+        "CREATE SEQUENCE public.tries",
+        "CREATE FUNCTION public.undo() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF nextval('public.tries') <= 2 THEN
+                RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01';
+            END IF;
+            RETURN NULL;
+        END $$",
+        "CREATE TRIGGER undo AFTER INSERT OR DELETE ON chokaq.jobs_hot EXECUTE FUNCTION public.undo()",
+        "CREATE TRIGGER undo AFTER INSERT OR DELETE ON chokaq.jobs_dlq EXECUTE FUNCTION public.undo()",
+    ] {
+        s.batch(statement, "").await?;
+    }
+    let client = Client::connect(&db.url()?).await?;
+    let error = client.purge_dlq(&["dead"], "ann", None).await.expect_err("a loop is not repeated");
+    assert_eq!(error.kind(), ErrorKind::Deadlock);
+    assert!(error.is_retryable());
+    s.batch("ALTER SEQUENCE public.tries RESTART", "").await?;
+    assert_eq!(client.enqueue(&Enqueue::new("q", "t")).await?.outcome, EnqueueOutcome::Enqueued);
+    assert_eq!(s.count("SELECT last_value AS n FROM public.tries", &[]).await?, 3);
+    Ok(())
+}
+
+/// The server process of a call that waits for a lock, other than `known`.
+async fn waiting(s: &mut Session, known: Option<i64>) -> Result<i64> {
+    let sql = "SELECT pid::bigint AS pid FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid IS DISTINCT FROM @P1";
+    let known = known.unwrap_or_default();
+    for _ in 0..3_000 {
+        if let Some(row) = s.sql(sql, &values![known]).await?.rows.first() {
+            return Ok(row.int("Pid"));
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    bail!("no call waits")
+}
+
+async fn terminate(s: &mut Session, pid: i64) -> Result<()> {
+    s.sql("SELECT pg_terminate_backend(@P1::integer) AS done", &values![pid]).await?;
+    Ok(())
+}
+
+async fn after_a_lost_connection_a_repeatable_call_is_sent_again(db: &Db<'_>) -> Result<()> {
+    let [mut s, mut holder] = db.sessions().await?;
+    hold_a1(&mut s, &mut holder).await?;
+    let client = Client::connect(&db.url()?).await?;
+    let call = async { Ok::<_, anyhow::Error>(client.archive_succeeded(&DONE).await?) };
+    let trouble = async {
+        let first = waiting(&mut s, None).await?;
+        terminate(&mut s, first).await?;
+        waiting(&mut s, Some(first)).await?;
+        Ok(holder.rollback().await?)
+    };
+    let (answer, ()) = tokio::try_join!(call, trouble)?;
+    assert_eq!(answer.outcome, ArchiveSucceededOutcome::Archived);
+    Ok(())
+}
+
+/// It may have claimed jobs that nobody saw, and would claim others.
+async fn after_a_lost_connection_a_fetch_is_an_error(db: &Db<'_>) -> Result<()> {
+    let [mut s, mut holder] = db.sessions().await?;
+    arrange::pending(&mut s, "q", "a1").await?;
+    holder.begin().await?;
+    holder.batch("LOCK TABLE chokaq.jobs_hot", "").await?;
+    let client = Client::connect(&db.url()?).await?;
+    let fetch = FetchNextBatch::new("w1");
+    let trouble = async {
+        let pid = waiting(&mut s, None).await?;
+        terminate(&mut s, pid).await
+    };
+    let (answer, trouble) = tokio::join!(client.fetch_next_batch(&fetch), trouble);
+    trouble?;
+    assert_eq!(answer.expect_err("a lost answer").kind(), ErrorKind::Connection);
+    holder.rollback().await?;
+    assert_eq!(client.fetch_next_batch(&fetch).await?[0].job_id, "a1");
+    Ok(())
+}

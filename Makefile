@@ -22,7 +22,7 @@ $(MAXDOP): scripts/requirements.txt
 	@scripts/setup-python $(VENV)
 
 demo: setup-postgres ## the story of one dead letter, on a PostgreSQL of its own
-	env -u DATABASE_URL -u CHOKAQ_DATABASE_URL cargo run --package chokaq -- demo
+	@env -u DATABASE_URL -u CHOKAQ_DATABASE_URL cargo run --package chokaq -- demo
 
 test: setup-postgres ## every test, on every engine that is here; says how many cases ran on which
 	scripts/test

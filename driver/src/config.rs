@@ -61,7 +61,7 @@ impl fmt::Display for Dialect {
 /// - Both: `trust_server_certificate=true` encrypts and checks nothing, for a server with a test certificate.
 ///
 /// Other parameters: `postgres` takes those of libpq that `tokio-postgres` knows; `mssql` takes `application_name` and
-/// `instance`. One that is not known is an error that names it.
+/// `instance`. One that is not known is an error that lists the known ones.
 #[derive(Clone)]
 pub struct Config {
     pub(crate) target: Target,
@@ -146,6 +146,10 @@ impl fmt::Debug for Config {
 
 fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
+}
+
+fn unknown_parameter(name: &str, scheme: &str, known: &[&str]) -> Error {
+    invalid(format!("the URL parameter {name} is not known for {scheme}://, which takes {}", known.join(", ")))
 }
 
 /// A parameter of a URL.

@@ -1,13 +1,13 @@
 //! `chokaq dev`: a database to develop with.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::{Answer, Failure, Interrupt, Output, Session};
+use super::{Answer, Failure, Interrupt, Output, Session, note};
 use crate::local::Server;
 
 /// How often the server is looked at.
@@ -32,7 +32,7 @@ impl Dev {
             let client = session.connect(&server.url()).await?;
             client.deploy().up().await?;
             show(session.output, &server)?;
-            let _ = writeln!(anstream::stderr(), "ready: CHOKAQ_DATABASE_URL is the line above; Ctrl-C stops it");
+            note("ready: CHOKAQ_DATABASE_URL is the line above; Ctrl-C stops it");
             Ok::<(), Failure>(())
         };
         tokio::select! {

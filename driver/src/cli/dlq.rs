@@ -12,14 +12,17 @@ use super::edit::{self, Changes, Original};
 use super::input::{ErrorSource, JobIds, PayloadSource};
 use super::job::Fence;
 use super::operator::Operator;
-use super::{Answer, Failure, Session, loops, parse, warn};
+use super::{Answer, Failure, Session, loops, note, parse, warn};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List failed jobs, newest first
     List(List),
     /// Show one failed job whole: why it failed, its error, its payload
-    Show { job_id: String },
+    Show {
+        /// The id of the job
+        job_id: String,
+    },
     /// Repair payload or tags of a failed job and leave it in the DLQ; without a change to make, in your editor
     Edit(Edit),
     /// Take a job out of its queue into the DLQ
@@ -38,8 +41,8 @@ pub struct List {
     /// Of this type
     #[arg(long = "type")]
     r#type: Option<String>,
-    /// By name or number: FatalError, MaxRetriesExceeded, Zombie, ...
-    #[arg(long, alias = "failure-reason")]
+    /// That failed for this reason, by name or number
+    #[arg(long, alias = "failure-reason", value_parser = parse::failure_reason(), ignore_case = true)]
     reason: Option<FailureReason>,
     /// That failed at this instant or later
     #[arg(long, value_name = "INSTANT", value_parser = parse::instant)]
@@ -53,7 +56,7 @@ pub struct List {
     /// At most so many, up to 1000 [default: 100]
     #[arg(long)]
     limit: Option<i32>,
-    /// The next page: FailedAtUtc of the last job of the page before
+    /// The next page: FailedAtUtc of the last job of the page before, with every digit that --json shows
     #[arg(long, value_name = "INSTANT", value_parser = parse::instant, requires = "before_job_id")]
     before_failed_at: Option<OffsetDateTime>,
     /// The next page: the last job of the page before
@@ -69,9 +72,10 @@ pub struct Edit {
 
 #[derive(Debug, Args)]
 pub struct Move {
+    /// The id of the job
     job_id: String,
     /// Why, by name or number
-    #[arg(long, alias = "failure-reason")]
+    #[arg(long, alias = "failure-reason", value_parser = parse::failure_reason(), ignore_case = true)]
     reason: FailureReason,
     #[command(flatten)]
     error: ErrorSource,
@@ -172,6 +176,9 @@ impl List {
             })
             .await?;
         session.output.rows(&jobs, &LISTED)?;
+        if jobs.is_empty() {
+            note("no job");
+        }
         Ok(Answer::Yes)
     }
 }
@@ -235,7 +242,7 @@ impl Bring {
             _ if self.repair.is_given() => Err(Failure::new("a repair is for one job alone")
                 .hint("repair each with `chokaq dlq edit`, then resurrect all without these options")),
             _ => {
-                if !self.consent.ask(&format!("resurrect {}?", jobs(ids.len())))? {
+                if !ids.is_empty() && !self.consent.ask(&format!("resurrect {}?", jobs(ids.len())))? {
                     return Ok(Answer::No);
                 }
                 let client = session.patient(&session.client().await?);
@@ -295,7 +302,7 @@ impl Purge {
     async fn run(self, session: &Session) -> Result<Answer, Failure> {
         let ids = self.jobs.read()?;
         let by = self.operator.name()?;
-        if !self.consent.ask(&format!("delete {} from the DLQ for good?", jobs(ids.len())))? {
+        if !ids.is_empty() && !self.consent.ask(&format!("delete {} from the DLQ for good?", jobs(ids.len())))? {
             return Ok(Answer::No);
         }
         let client = session.patient(&session.client().await?);

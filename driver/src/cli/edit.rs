@@ -16,6 +16,7 @@ use super::output::visible;
 /// The changes that the command line names.
 #[derive(Debug, Args)]
 pub struct Changes {
+    /// The id of the job
     pub job_id: String,
     #[command(flatten)]
     payload: PayloadSource,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use anstyle::{AnsiColor, Style};
-use chokaq::ErrorKind;
+use chokaq::{Dialect, ErrorKind};
 
 use super::output::visible;
 use crate::local::LocalError;
@@ -49,6 +49,12 @@ impl Failure {
     }
 }
 
+/// A line for people about a command that went well: it must not be taken for data.
+pub fn note(message: impl fmt::Display) {
+    use io::Write;
+    let _ = writeln!(anstream::stderr(), "{message}");
+}
+
 /// A `warning:` line: the command goes on.
 pub fn warn(message: impl fmt::Display) {
     notice("warning", AnsiColor::Yellow, message);
@@ -60,6 +66,30 @@ fn notice(word: &str, color: AnsiColor, message: impl fmt::Display) {
     let style = Style::new().bold().fg_color(Some(color.into()));
     let message = visible(&message.to_string());
     let _ = writeln!(anstream::stderr(), "{style}{word}:{style:#} {message}");
+}
+
+impl Failure {
+    /// A database that cannot be connected to, though its URL can be read. What is wrong with TLS is told in as many
+    /// ways as there are servers, so that every hint but that of a refused login names the URL's words for it.
+    pub fn to_connect(error: chokaq::Error, dialect: Dialect) -> Self {
+        let is_unclear =
+            matches!(error.kind(), ErrorKind::Connection | ErrorKind::Configuration) && !is_login_refused(error.code());
+        let failure = Self::from(error);
+        if is_unclear {
+            failure.hint(format!("check host, port and database of the URL; {}", tls_of(dialect)))
+        } else {
+            failure
+        }
+    }
+}
+
+fn tls_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Mssql => {
+            "TLS: encrypt=true|strict|login|false, trust_server_certificate=true, trust_server_certificate_ca=FILE"
+        }
+        _ => "TLS: sslmode=disable|prefer|require|verify-full, sslrootcert=FILE, trust_server_certificate=true",
+    }
 }
 
 impl From<io::Error> for Failure {
@@ -84,14 +114,20 @@ impl From<LocalError> for Failure {
 impl From<chokaq::Error> for Failure {
     fn from(error: chokaq::Error) -> Self {
         let failure = Self::new(&error);
-        match hint_for(error.kind()) {
+        match hint_for(error.kind(), error.code()) {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
     }
 }
 
-fn hint_for(kind: ErrorKind) -> Option<&'static str> {
+/// Whether the user or the password is wrong: what PostgreSQL says by SQLSTATE, a TDS server by number, and Babelfish,
+/// of a user that it does not know, by its number for whatever has none in T-SQL.
+fn is_login_refused(code: Option<&str>) -> bool {
+    matches!(code, Some("28P01" | "18456" | "33557097"))
+}
+
+fn hint_for(kind: ErrorKind, code: Option<&str>) -> Option<&'static str> {
     match kind {
         ErrorKind::SchemaMismatch => Some("`chokaq migrate up` deploys the procedures that this program knows"),
         ErrorKind::InvalidJson => {
@@ -101,6 +137,7 @@ fn hint_for(kind: ErrorKind) -> Option<&'static str> {
             Some("nothing was changed; run the command again")
         }
         ErrorKind::Timeout => Some("give it more time with --timeout, for instance --timeout 10m"),
+        ErrorKind::Connection if is_login_refused(code) => Some("check user and password of the URL"),
         ErrorKind::Connection => Some("check host, port, database and TLS settings of the URL"),
         ErrorKind::Configuration => {
             Some("a URL looks like postgres://user:password@host/database or mssql://user:password@host/database")
@@ -126,7 +163,15 @@ mod tests {
     }
 
     #[test]
+    fn a_refused_login_hints_at_user_and_password() {
+        for code in ["28P01", "18456", "33557097"] {
+            assert!(hint_for(ErrorKind::Connection, Some(code)).unwrap().contains("user and password"), "{code}");
+        }
+        assert!(!hint_for(ErrorKind::Connection, None).unwrap().contains("password"));
+    }
+
+    #[test]
     fn a_missing_schema_hints_at_the_deployment() {
-        assert!(hint_for(ErrorKind::SchemaMismatch).unwrap().contains("chokaq migrate up"));
+        assert!(hint_for(ErrorKind::SchemaMismatch, None).unwrap().contains("chokaq migrate up"));
     }
 }

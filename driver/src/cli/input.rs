@@ -90,16 +90,12 @@ impl JobIds {
         self.ids_file.is_some()
     }
 
-    /// The ids, in their order.
+    /// The ids, in their order; a list may hold none.
     pub fn read(self) -> Result<Vec<String>, Failure> {
         let Some(path) = self.ids_file else {
             return Ok(self.ids);
         };
-        let ids = parse::ids(&text_of(&path)?)
-            .map_err(|problem| Failure::new(format_args!("cannot read ids from {}: {problem}", name_of(&path))))?;
-        if ids.is_empty() {
-            return Err(Failure::new(format_args!("{} holds no ids", name_of(&path))));
-        }
-        Ok(ids)
+        parse::ids(&text_of(&path)?)
+            .map_err(|problem| Failure::new(format_args!("cannot read ids from {}: {problem}", name_of(&path))))
     }
 }

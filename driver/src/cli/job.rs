@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 
 use super::edit::{Changes, Original};
 use super::input::{ErrorSource, PayloadSource, text_of};
-use super::{Answer, Failure, Session, parse};
+use super::{Answer, Failure, Session, note, parse};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -29,6 +29,7 @@ pub enum Command {
     Fetch(Fetch),
     /// Start a fetched job: its attempt is counted
     Start {
+        /// The id of the job
         job_id: String,
         #[command(flatten)]
         worker: Worker,
@@ -41,19 +42,24 @@ pub enum Command {
     Retry(Retry),
     /// Give a fetched job back to its queue
     Release {
+        /// The id of the job
         job_id: String,
         #[command(flatten)]
         worker: Worker,
     },
     /// Renew the heartbeat of a worker's jobs; exit code 1 when it lost one of them
     KeepAlive {
+        /// The ids of the jobs
         #[arg(required = true, value_name = "JOB_ID")]
         job_ids: Vec<String>,
         #[command(flatten)]
         worker: Worker,
     },
     /// Show a job, whichever table it is in
-    Show { job_id: String },
+    Show {
+        /// The id of the job
+        job_id: String,
+    },
     /// Change payload, tags or priority of a pending job; without a change to make, in your editor
     Edit(Edit),
 }
@@ -129,6 +135,7 @@ pub struct Fetch {
 
 #[derive(Debug, Args)]
 pub struct Succeed {
+    /// The id of the job
     job_id: String,
     #[command(flatten)]
     fence: Fence,
@@ -139,6 +146,7 @@ pub struct Succeed {
 
 #[derive(Debug, Args)]
 pub struct Fail {
+    /// The id of the job
     job_id: String,
     #[command(flatten)]
     worker: Worker,
@@ -148,8 +156,8 @@ pub struct Fail {
     /// Only when it was resurrected so often, as the fetch said
     #[arg(long, value_name = "NUMBER")]
     resurrect_count: Option<i32>,
-    /// Why, by name or number: Transient, Timeout, FatalError, ...
-    #[arg(long, alias = "failure-reason")]
+    /// Why, by name or number
+    #[arg(long, alias = "failure-reason", value_parser = parse::failure_reason(), ignore_case = true)]
     reason: FailureReason,
     #[command(flatten)]
     error: ErrorSource,
@@ -160,6 +168,7 @@ pub struct Fail {
 
 #[derive(Debug, Args)]
 pub struct Retry {
+    /// The id of the job
     job_id: String,
     #[command(flatten)]
     fence: Fence,
@@ -244,6 +253,9 @@ impl Fetch {
             })
             .await?;
         session.output.rows(&jobs, &FETCHED)?;
+        if jobs.is_empty() {
+            note("nothing is due");
+        }
         Ok(Answer::when(!jobs.is_empty()))
     }
 }

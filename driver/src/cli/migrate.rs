@@ -1,11 +1,9 @@
 //! `chokaq migrate`: deploying tables and procedures.
 
-use std::io::Write;
-
 use chokaq::MigrationState;
 use clap::Subcommand;
 
-use super::{Answer, Failure, Session};
+use super::{Answer, Failure, Session, note};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -27,14 +25,18 @@ impl Command {
             Self::Up => {
                 let applied = deploy.up().await?;
                 session.output.rows(&applied, &PLANNED)?;
-                let _ = match applied.len() {
-                    0 => writeln!(anstream::stderr(), "up to date"),
-                    count => writeln!(anstream::stderr(), "{count} migrations applied"),
-                };
+                match applied.len() {
+                    0 => note("up to date"),
+                    count => note(format_args!("{count} migrations applied")),
+                }
                 Ok(Answer::Yes)
             }
             Self::Plan => {
-                session.output.rows(&deploy.plan().await?, &PLANNED)?;
+                let planned = deploy.plan().await?;
+                session.output.rows(&planned, &PLANNED)?;
+                if planned.is_empty() {
+                    note("up to date");
+                }
                 Ok(Answer::Yes)
             }
             Self::Status => {

@@ -27,7 +27,7 @@ use clap::{Parser, Subcommand};
 use crate::demo::Demo;
 
 pub use consent::Consent;
-pub use failure::{Failure, warn};
+pub use failure::{Failure, note, warn};
 pub use interrupt::Interrupt;
 pub use output::Output;
 pub use session::Session;
@@ -158,7 +158,10 @@ mod tests {
             let line = format!("chokaq dlq move a --reason {reason}");
             assert!(Cli::try_parse_from(line.split(' ')).is_ok(), "{line}");
         }
-        assert!(Cli::try_parse_from(["chokaq", "dlq", "move", "a", "--reason", "12"]).is_err());
+        let error = Cli::try_parse_from(["chokaq", "dlq", "move", "a", "--reason", "12"]).err().unwrap().to_string();
+        for reason in chokaq::FailureReason::ALL {
+            assert!(error.contains(reason.name()), "{error}");
+        }
     }
 
     #[test]

@@ -3,19 +3,30 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use chokaq::{FailureReason, JobStatus};
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
-/// Tables are not squeezed into less.
-const NARROWEST: u16 = 40;
+/// Columns of long texts, the only ones that are wrapped: whatever else breaks in two can be neither read nor copied.
+const WRAPPED: [&str; 4] = ["Payload", "PayloadPreview", "ErrorPreview", "ErrorDetails"];
+
+/// A long text is not squeezed into less.
+const NARROWEST: u16 = 24;
+
+/// A rule under the headings and no other line, so that what is copied from a table is text alone.
+const STYLE: TableStyle = presets::NOTHING.header_separator(LineStyle::none().fill('─'));
+
+/// What a column takes besides its content.
+const PADDING: u16 = 2;
 
 /// How data is shown.
 #[derive(Debug, Clone, Copy)]
 pub enum Output {
     /// One JSON object a line, with the contract's column names.
     Json,
-    /// Tables that fit the terminal.
+    /// Tables, or each row's columns below each other where a table is wider than the terminal.
     Terminal,
     /// Tab-separated lines under a line of names; tabs and line ends inside a value are escaped.
     Plain,
@@ -35,11 +46,16 @@ impl Output {
 
     /// Shows rows. People see the named columns, programs see all.
     pub fn rows<T: Serialize>(self, rows: &[T], columns: &[&str]) -> io::Result<()> {
+        self.rows_under(|column| column, rows, columns)
+    }
+
+    /// Shows rows, on a terminal under headings of their own.
+    pub fn rows_under<T: Serialize>(self, heading: fn(&str) -> &str, rows: &[T], columns: &[&str]) -> io::Result<()> {
         let mut out = BufWriter::new(io::stdout().lock());
         match self {
             Self::Json => write_json(&mut out, rows)?,
             Self::Terminal if rows.is_empty() => {}
-            Self::Terminal => writeln!(out, "{}", table(columns, &cells(rows, columns)?))?,
+            Self::Terminal => write_table(&mut out, heading, columns, &cells(rows, columns)?)?,
             Self::Plain => write_plain(&mut out, columns, &cells(rows, columns)?)?,
         }
         out.flush()
@@ -52,14 +68,13 @@ impl Output {
             write_json(&mut out, std::slice::from_ref(row))?;
         } else {
             let fields = fields(row)?;
-            let width = fields.keys().map(String::len).max().unwrap_or_default();
-            for (name, value) in &fields {
-                let value = match self {
-                    Self::Terminal => visible(&text(name, value)),
-                    _ => text(name, value),
-                };
-                writeln!(out, "{name:width$}  {value}")?;
-            }
+            // The reason is shown by its name already.
+            let shown = fields.iter().filter(|(name, _)| *name != "FailureReasonName");
+            let lines = shown.map(|(name, value)| match self {
+                Self::Terminal => (name.as_str(), visible(&text(name, value))),
+                _ => (name.as_str(), text(name, value)),
+            });
+            write_record(&mut out, &lines.collect::<Vec<_>>())?;
         }
         out.flush()
     }
@@ -96,15 +111,62 @@ fn write_plain(out: &mut impl Write, columns: &[&str], cells: &[Vec<String>]) ->
     Ok(())
 }
 
-fn table(columns: &[&str], cells: &[Vec<String>]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(columns);
-    // Some terminals do not tell their width and count as no columns wide.
-    if table.width().is_some_and(|width| width >= NARROWEST) {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
+fn write_record(out: &mut impl Write, lines: &[(&str, String)]) -> io::Result<()> {
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    for (name, value) in lines {
+        writeln!(out, "{name:width$}  {value}")?;
     }
-    table.add_rows(cells.iter().map(|row| row.iter().map(|cell| visible(cell))));
-    table
+    Ok(())
+}
+
+fn write_table(
+    out: &mut impl Write,
+    heading: fn(&str) -> &str,
+    columns: &[&str],
+    cells: &[Vec<String>],
+) -> io::Result<()> {
+    let headings = columns.iter().map(|column| heading(column)).collect::<Vec<_>>();
+    let shown = |row: &Vec<String>| {
+        columns.iter().zip(row).map(|(column, cell)| visible(&to_the_second(column, cell))).collect::<Vec<_>>()
+    };
+    let rows = cells.iter().map(shown).collect::<Vec<_>>();
+    let mut table = Table::new();
+    table.load_style(STYLE).set_header(&headings);
+    table.add_rows(&rows);
+    // Some terminals do not tell their width and count as no columns wide.
+    match table.width().filter(|width| *width > 0) {
+        Some(width) if !fit(&mut table, columns, width) => rows.into_iter().enumerate().try_for_each(|(index, row)| {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            write_record(out, &headings.iter().copied().zip(row).collect::<Vec<_>>())
+        }),
+        _ => writeln!(out, "{table}"),
+    }
+}
+
+/// Wraps the long texts so that the table is as wide as the terminal; false when they would become too narrow.
+fn fit(table: &mut Table, columns: &[&str], terminal: u16) -> bool {
+    let widths = table.column_max_content_widths();
+    let mut needed = 0_u16;
+    for ((name, width), column) in columns.iter().zip(widths).zip(table.column_iter_mut()) {
+        let least = if WRAPPED.contains(name) {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(NARROWEST.min(width) + PADDING)));
+            NARROWEST.min(width)
+        } else {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+            width
+        };
+        needed = needed.saturating_add(least).saturating_add(PADDING);
+    }
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    needed <= terminal
+}
+
+/// Fractions of a second are for programs, and for who looks at one job.
+fn to_the_second(column: &str, cell: &str) -> String {
+    let instant = column.ends_with("Utc").then(|| OffsetDateTime::parse(cell, &Rfc3339).ok()).flatten();
+    instant.and_then(|instant| instant.truncate_to_second().format(&Rfc3339).ok()).unwrap_or_else(|| cell.to_owned())
 }
 
 fn cells<T: Serialize>(rows: &[T], columns: &[&str]) -> io::Result<Vec<Vec<String>>> {
@@ -195,6 +257,38 @@ mod tests {
         assert_eq!(text("Status", &Value::from(2)), "Processing");
         assert_eq!(text("FailureReason", &Value::from(99)), "99");
         assert_eq!(text("Priority", &Value::from(6)), "6");
+    }
+
+    #[test]
+    fn a_table_shows_times_to_the_second() {
+        assert_eq!(to_the_second("FailedAtUtc", "2026-01-31T08:00:00.1234567Z"), "2026-01-31T08:00:00Z");
+        assert_eq!(to_the_second("FailedAtUtc", ""), "");
+        assert_eq!(to_the_second("JobId", "2026-01-31T08:00:00.1234567Z"), "2026-01-31T08:00:00.1234567Z");
+    }
+
+    /// A table of an id and an error for a terminal of that width, and whether it fits.
+    fn table_for(terminal: u16) -> (Table, bool) {
+        let mut table = Table::new();
+        table.set_header(["JobId", "ErrorPreview"]).set_width(terminal);
+        table.load_style(STYLE).add_row(["a-job-of-a-long-name".to_owned(), "word ".repeat(20)]);
+        let fits = fit(&mut table, &["JobId", "ErrorPreview"], terminal);
+        (table, fits)
+    }
+
+    #[test]
+    fn only_long_texts_are_wrapped() {
+        let (table, fits) = table_for(60);
+        assert!(fits);
+        let shown = table.to_string();
+        assert!(shown.contains("a-job-of-a-long-name") && shown.lines().count() > 2, "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() == 60), "{shown}");
+    }
+
+    #[test]
+    fn a_long_text_is_not_squeezed_into_a_few_letters() {
+        let least = 20 + PADDING + NARROWEST + PADDING;
+        assert!(table_for(least).1);
+        assert!(!table_for(least - 1).1);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use chokaq::FailureReason;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -28,6 +30,13 @@ pub fn milliseconds(text: &str) -> Result<f64, String> {
 /// An instant with its zone: `2026-01-31T08:00:00Z`.
 pub fn instant(text: &str) -> Result<OffsetDateTime, String> {
     OffsetDateTime::parse(text, &Rfc3339).map_err(|error| format!("{error}; write for instance 2026-01-31T08:00:00Z"))
+}
+
+/// A failure reason by its name, which help and errors list, or by its number.
+pub fn failure_reason() -> impl TypedValueParser<Value = FailureReason> {
+    let reasons = FailureReason::ALL.iter();
+    let values = reasons.map(|reason| PossibleValue::new(reason.name()).alias(i16::from(*reason).to_string()));
+    PossibleValuesParser::new(values).try_map(|text| text.parse())
 }
 
 /// A list of job ids: a JSON array of texts, or one a line, each an id or a JSON object with a JobId,

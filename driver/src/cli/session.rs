@@ -3,7 +3,7 @@
 use std::env;
 use std::time::Duration;
 
-use chokaq::Client;
+use chokaq::{Client, Config};
 use serde::Serialize;
 
 use super::Answer;
@@ -52,7 +52,8 @@ impl Session {
 
     /// Connects to a database with the time limit that the user set.
     pub async fn connect(&self, url: &str) -> Result<Client, Failure> {
-        let client = Client::connect(url).await?;
+        let config: Config = url.parse()?;
+        let client = Client::connect(url).await.map_err(|error| Failure::to_connect(error, config.dialect()))?;
         Ok(match self.timeout {
             Some(limit) => client.with_timeout(Some(limit)),
             None => client,

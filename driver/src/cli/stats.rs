@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Answer, Failure, Session};
+use super::{Answer, Failure, Session, warn};
 
 #[derive(Debug, Args)]
 pub struct Stats {
@@ -11,14 +11,36 @@ pub struct Stats {
     queue: Option<String>,
 }
 
-/// What people see; `--json` shows every counter.
-const SHOWN: [&str; 7] =
-    ["Queue", "PendingCount", "FetchedCount", "ProcessingCount", "SucceededTotal", "FailedTotal", "RetriedTotal"];
+const SHOWN: [&str; 12] = [
+    "Queue",
+    "PendingCount",
+    "FetchedCount",
+    "ProcessingCount",
+    "EnqueuedTotal",
+    "SucceededTotal",
+    "FailedTotal",
+    "RetriedTotal",
+    "DeadLetteredTotal",
+    "ResurrectedTotal",
+    "PurgedTotal",
+    "LastActivityUtc",
+];
+
+/// Twelve whole names are too wide for most terminals.
+fn heading(column: &str) -> &str {
+    ["Count", "Total", "Utc"].iter().find_map(|end| column.strip_suffix(end)).unwrap_or(column)
+}
 
 impl Stats {
     pub async fn run(self, session: &Session) -> Result<Answer, Failure> {
         let stats = session.client().await?.get_queue_stats(self.queue.as_deref()).await?;
-        session.output.rows(&stats, &SHOWN)?;
-        Ok(Answer::when(self.queue.is_none() || !stats.is_empty()))
+        session.output.rows_under(heading, &stats, &SHOWN)?;
+        match self.queue {
+            Some(queue) if stats.is_empty() => {
+                warn(format_args!("not_found: {queue}"));
+                Ok(Answer::No)
+            }
+            _ => Ok(Answer::Yes),
+        }
     }
 }

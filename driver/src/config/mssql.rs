@@ -3,8 +3,12 @@
 use tiberius::{AuthMethod, EncryptionLevel};
 use url::Url;
 
-use super::{Parameter, decode, invalid, parameters, parse_flag};
+use super::{Parameter, decode, invalid, parameters, parse_flag, unknown_parameter};
 use crate::error::Result;
+
+/// The parameters of a URL.
+const KNOWN: &[&str] =
+    &["application_name", "encrypt", "instance", "trust_server_certificate", "trust_server_certificate_ca"];
 
 pub(super) fn from_ado(text: &str) -> Result<tiberius::Config> {
     if !text.contains('=') {
@@ -45,7 +49,7 @@ pub(super) fn from_url(url: &Url) -> Result<tiberius::Config> {
             "trust_server_certificate_ca" => authority = Some(value),
             "application_name" => config.application_name(value),
             "instance" => config.instance_name(value),
-            other => return Err(invalid(format!("the URL parameter {other} is not known for mssql://"))),
+            other => return Err(unknown_parameter(other, "mssql", KNOWN)),
         }
     }
     match (trust_all, authority) {
@@ -80,6 +84,7 @@ fn common(mut config: tiberius::Config) -> tiberius::Config {
 
 #[cfg(test)]
 mod tests {
+    use super::KNOWN;
     use crate::config::{Config, Target};
     use crate::error::ErrorKind;
 
@@ -118,6 +123,15 @@ mod tests {
     fn an_ado_password_may_look_like_a_url() {
         let shown = debug_of("Server=db;Database=shop;User ID=sa;Password=a://b");
         assert!(shown.contains("db") && shown.contains("shop"), "{shown}");
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_told_the_known_ones_and_they_are() {
+        let error = "mssql://sa:secret@db/shop?tls=true".parse::<Config>().unwrap_err();
+        for name in KNOWN {
+            assert!(error.message().contains(name), "{error}");
+            assert!(format!("mssql://sa:secret@db/shop?{name}=true").parse::<Config>().is_ok(), "{name}");
+        }
     }
 
     #[test]

@@ -6,8 +6,11 @@ use std::path::PathBuf;
 use tokio_postgres::config::{Host, SslMode};
 use url::Url;
 
-use super::{Parameter, invalid, parameters, parse_flag};
+use super::{Parameter, invalid, parameters, parse_flag, unknown_parameter};
 use crate::error::Result;
+
+/// What decides about TLS.
+const TLS: &[&str] = &["sslmode", "sslrootcert", "trust_server_certificate"];
 
 /// What `tokio-postgres` reads from a URL's parameters, TLS apart.
 const PASSED_ON: &[&str] = &[
@@ -59,7 +62,7 @@ pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
             "sslrootcert" => root_file = Some(PathBuf::from(value)),
             "trust_server_certificate" => trust_all = parse_flag(&name, &value)?,
             known if PASSED_ON.contains(&known) => passed_on.push(written),
-            other => return Err(invalid(format!("the URL parameter {other} is not known for postgres://"))),
+            other => return Err(unknown_parameter(other, "postgres", &[TLS, PASSED_ON].concat())),
         }
     }
     let mut plain = url.clone();
@@ -116,7 +119,7 @@ fn is_local(host: &Host) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Certificate, SslMode};
+    use super::{Certificate, PASSED_ON, SslMode, TLS};
     use crate::config::{Config, PostgresTarget, Target};
     use crate::error::ErrorKind;
 
@@ -178,6 +181,16 @@ mod tests {
         assert_eq!(config.get_user(), Some("dbname=a+b"));
         assert_eq!(config.get_dbname(), Some("a+b"));
         assert_eq!(config.get_password(), Some("c+d+e&f".as_bytes()));
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_told_the_known_ones_and_they_are() {
+        let error = "postgres://app@db/shop?ssl=true".parse::<Config>().unwrap_err();
+        for name in [TLS, PASSED_ON].concat() {
+            assert!(error.message().contains(name), "{error}");
+            let refused = format!("postgres://app@db/shop?{name}=maybe").parse::<Config>().err();
+            assert!(refused.is_none_or(|error| !error.message().contains("not known")), "{name}");
+        }
     }
 
     #[test]

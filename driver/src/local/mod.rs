@@ -6,6 +6,7 @@
 //! cluster/     the data directory of PostgreSQL
 //! password     of the role `chokaq`, readable by the server's account alone
 //! server.log   what the server said, readable by the caller alone
+//! port         where it listened last; a kept home listens there again when it can
 //! lock         held as long as a program runs a server here
 //! ```
 //!
@@ -14,12 +15,13 @@
 mod account;
 mod binaries;
 mod cluster;
+mod keeper;
 
 use std::fs::{self, File};
 use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,7 @@ use thiserror::Error;
 use account::Account;
 use binaries::Binaries;
 use cluster::Cluster;
+use keeper::Keeper;
 
 /// The role and the database a new cluster gets.
 const NAME: &str = "chokaq";
@@ -42,16 +45,6 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// How often a port that somebody else took between the choice and the start is chosen anew.
 const PORT_ATTEMPTS: usize = 5;
-
-/// Stops the server, and removes a home that is not kept, when this program is killed without a chance to do so.
-///
-/// Its standard input is a pipe that only this program holds: a line says that all is tidy, its end that the program is dead.
-const KEEPER: &str = r#"
-read -r _ && exit
-kill -INT "$1" 2>/dev/null
-while kill -0 "$1" 2>/dev/null; do sleep 0.1; done
-if [ -n "$2" ]; then rm -rf -- "$2"; fi
-"#;
 
 /// Why there is no server.
 #[derive(Debug, Error)]
@@ -104,13 +97,10 @@ impl LocalError {
     }
 }
 
-/// A running server. It stops when this is dropped.
-///
-/// Killing the program with SIGKILL stops it too, by the keeper; only while the cluster is being made (a second or
-/// two) would such a kill leave its temporary directory behind.
+/// A running server. It stops when this is dropped; killing the program with SIGKILL stops it too, by the keeper.
 pub struct Server {
     process: Child,
-    keeper: Option<Child>,
+    keeper: Option<Keeper>,
     port: u16,
     password: String,
     /// These are dropped after `Drop::drop` stopped the server: first the lock, then the directory.
@@ -130,19 +120,16 @@ impl Server {
             }
         };
         let lock = lock(&home)?;
+        let mut keeper = Keeper::start(&account, scratch.as_ref().map(TempDir::path))?;
         let cluster = Cluster::at(&home, scratch.is_none());
         let binaries = Binaries::find(cluster.version()?, &home)?;
         let password = cluster.make_or_read(&account, &binaries)?;
 
-        let (mut process, port) = spawn_on_a_port(&cluster, &account, &binaries, port)?;
-        let keeper = match spawn_keeper(&account, &process, scratch.as_ref()) {
-            Ok(keeper) => keeper,
-            Err(error) => {
-                stop(&mut process);
-                return Err(error);
-            }
-        };
-        Ok(Self { process, keeper: Some(keeper), port, password, _lock: lock, _scratch: scratch })
+        let (process, port) = spawn_on_a_port(&cluster, &account, &binaries, &mut keeper, port, last_port(&home))?;
+        let server = Self { process, keeper: Some(keeper), port, password, _lock: lock, _scratch: scratch };
+        let note = home.join("port");
+        fs::write(&note, port.to_string()).map_err(LocalError::io("write", &note))?;
+        Ok(server)
     }
 
     /// Where clients connect, password included.
@@ -159,11 +146,8 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         stop(&mut self.process);
-        if let Some(mut keeper) = self.keeper.take() {
-            if let Some(mut input) = keeper.stdin.take() {
-                let _ = io::Write::write_all(&mut input, b"tidy\n");
-            }
-            let _ = keeper.wait();
+        if let Some(keeper) = self.keeper.take() {
+            keeper.dismiss();
         }
     }
 }
@@ -189,12 +173,19 @@ fn lock(home: &Path) -> Result<File, LocalError> {
     }
 }
 
-/// Starts the server on the wanted port, or on free ones until it holds one.
+/// Where the server of this home listened last, so that a URL that was kept with it goes on to work.
+fn last_port(home: &Path) -> Option<u16> {
+    fs::read_to_string(home.join("port")).ok()?.parse().ok()
+}
+
+/// Starts the server on the wanted port; or on the last one or any that is free, until it holds one.
 fn spawn_on_a_port(
     cluster: &Cluster,
     account: &Account,
     binaries: &Binaries,
+    keeper: &mut Keeper,
     wanted: Option<u16>,
+    last: Option<u16>,
 ) -> Result<(Child, u16), LocalError> {
     if let Some(port) = wanted
         && !is_free(port)
@@ -202,13 +193,14 @@ fn spawn_on_a_port(
         return Err(LocalError::PortTaken(port));
     }
     let mut attempts = PORT_ATTEMPTS;
+    let mut last = last.filter(|port| is_free(*port));
     loop {
-        let port = match wanted {
+        let port = match wanted.or_else(|| last.take()) {
             Some(port) => port,
             None => free_port()?,
         };
         let mut process = cluster.spawn(account, binaries, port)?;
-        match wait_until_ready(&mut process, cluster) {
+        match keeper.watch(&process).and_then(|()| wait_until_ready(&mut process, cluster)) {
             Ok(()) => return Ok((process, port)),
             Err(error) => {
                 stop(&mut process);
@@ -245,19 +237,6 @@ fn wait_until_ready(process: &mut Child, cluster: &Cluster) -> Result<(), LocalE
         thread::sleep(POLL);
     }
     Ok(())
-}
-
-fn spawn_keeper(account: &Account, process: &Child, scratch: Option<&TempDir>) -> Result<Child, LocalError> {
-    let shell = Path::new("/bin/sh");
-    account
-        .command(shell)
-        .args(["-c", KEEPER, "chokaq-keeper", &process.id().to_string()])
-        .arg(scratch.map_or(Path::new(""), TempDir::path))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(LocalError::io("run", shell))
 }
 
 /// Ends the server: politely to its sessions' transactions (fast), then at once (immediate), then by force.
@@ -319,6 +298,14 @@ mod tests {
         assert!(matches!(error, LocalError::InUse(_)), "{error}");
         drop(held);
         assert!(lock(directory.path()).is_ok());
+    }
+
+    #[test]
+    fn the_last_port_is_read_where_there_was_one() {
+        let directory = TempDir::new().unwrap();
+        assert_eq!(last_port(directory.path()), None);
+        fs::write(directory.path().join("port"), "54321").unwrap();
+        assert_eq!(last_port(directory.path()), Some(54321));
     }
 
     #[test]

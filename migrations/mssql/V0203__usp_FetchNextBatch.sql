@@ -56,7 +56,7 @@ BEGIN
     );
     DECLARE @Heads TABLE (
         Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
-        Room INT NOT NULL,
+        Room INT NULL, /* NULL: no limit */
         NeedsHold BIT NOT NULL
     );
     DECLARE @Held TABLE (
@@ -65,12 +65,16 @@ BEGIN
     DECLARE @Seen TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL,
         Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
-        Room INT NOT NULL,
+        Room INT NULL,
         Priority INT NOT NULL,
         DueAtUtc DATETIME2(7) NOT NULL,
         Arrival BIGINT NOT NULL,
         Place BIGINT NOT NULL,
         PRIMARY KEY (Queue, Place) /* not Id: a row that is moved while it is read can be seen twice */
+    );
+    DECLARE @Certain TABLE (
+        Rank BIGINT NOT NULL PRIMARY KEY,
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL
     );
     DECLARE @Chosen TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
@@ -157,7 +161,7 @@ BEGIN
             CROSS APPLY (
                 SELECT
                     CASE
-                        WHEN o.MaxWorkers IS NULL THEN @Left
+                        WHEN o.MaxWorkers IS NULL THEN NULL
                         WHEN o.IsHeld = 1 THEN o.MaxWorkers -
                         (
                             SELECT COUNT(*)
@@ -178,7 +182,7 @@ BEGIN
                 WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
                 ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
             ) AS f
-            WHERE o.IsShut = 0 AND r.Room > 0
+            WHERE o.IsShut = 0 AND (o.MaxWorkers IS NULL OR r.Room > 0)
             ORDER BY f.Priority DESC, f.DueAtUtc, f.Arrival
             OPTION (FORCE ORDER, LOOP JOIN);
 
@@ -268,34 +272,30 @@ BEGIN
                 WHERE s.Place = @Reach
                 ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival;
 
+                /* GROUP BY: a row that is moved while it is read can be seen twice. */
+                DELETE FROM @Certain;
+
+                INSERT INTO @Certain (Rank, Id)
+                SELECT ROW_NUMBER() OVER (ORDER BY MAX(s.Priority) DESC, MIN(s.DueAtUtc), MIN(s.Arrival)), s.Id
+                FROM @Seen AS s
+                WHERE (s.Room IS NULL OR s.Place <= s.Room)
+                    AND (
+                        @HorizonPriority IS NULL
+                        OR s.Priority > @HorizonPriority
+                        OR (s.Priority = @HorizonPriority AND s.DueAtUtc < @HorizonDue)
+                        OR (s.Priority = @HorizonPriority AND s.DueAtUtc = @HorizonDue AND s.Arrival <= @HorizonArrival)
+                    )
+                GROUP BY s.Id;
+
+                /* In the order of a key, so that no sort stands between the locks and TOP: no more is locked than is taken. */
                 INSERT INTO @Chosen (Id)
-                SELECT DISTINCT h.Id
-                FROM (
-                    SELECT
-                        b.Id,
-                        b.Room,
-                        ROW_NUMBER() OVER (
-                            PARTITION BY b.Queue
-                            ORDER BY b.Priority DESC, b.DueAtUtc, b.Arrival
-                        ) AS Place
-                    FROM (
-                        SELECT TOP (@Left) s.Id, s.Queue, s.Room, s.Priority, s.DueAtUtc, s.Arrival
-                        FROM @Seen AS s
-                        WHERE @HorizonPriority IS NULL
-                            OR s.Priority > @HorizonPriority
-                            OR (s.Priority = @HorizonPriority AND s.DueAtUtc < @HorizonDue)
-                            OR (
-                                s.Priority = @HorizonPriority
-                                AND s.DueAtUtc = @HorizonDue
-                                AND s.Arrival <= @HorizonArrival
-                            )
-                        ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival
-                    ) AS b
-                ) AS c
+                SELECT TOP (@Left) h.Id
+                FROM @Certain AS c
                 INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                     ON h.Id = c.Id
-                WHERE c.Place <= c.Room AND h.WorkerId IS NULL AND h.IsDue = 1
-                OPTION (FORCE ORDER, LOOP JOIN);
+                WHERE h.WorkerId IS NULL AND h.IsDue = 1
+                ORDER BY c.Rank
+                OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
                 IF @@ROWCOUNT = 0
                 BEGIN

@@ -220,25 +220,23 @@ BEGIN
                     LIMIT 1
                 ),
                 certain AS MATERIALIZED (
-                    SELECT s.id, s.queue, s.room, s.priority, s.due_at_utc, s.arrival
+                    SELECT s.id, s.priority, s.due_at_utc, s.arrival
                     FROM seen AS s
                     LEFT JOIN horizon AS z ON true
-                    WHERE z.rank IS NULL
-                    OR (-s.priority::bigint, s.due_at_utc, s.arrival) <= (z.rank, z.due_at_utc, z.arrival)
-                    ORDER BY s.priority DESC, s.due_at_utc, s.arrival
-                    LIMIT v_left
+                    WHERE (
+                        z.rank IS NULL
+                        OR (-s.priority::bigint, s.due_at_utc, s.arrival) <= (z.rank, z.due_at_utc, z.arrival)
+                    )
+                    AND (s.place <= s.room OR s.queue <> ALL (v_held))
                 )
-                SELECT l.id
-                FROM (SELECT DISTINCT c.queue, c.room FROM certain AS c) AS o
-                CROSS JOIN LATERAL (
-                    SELECT h.id
-                    FROM certain AS c
-                    INNER JOIN chokaq.jobs_hot AS h ON h.id = c.id
-                    WHERE c.queue = o.queue AND h.worker_id IS NULL AND h.is_due
-                    ORDER BY c.priority DESC, c.due_at_utc, c.arrival
-                    LIMIT o.room
-                    FOR NO KEY UPDATE OF h SKIP LOCKED
-                ) AS l
+                /* The limit is above the locks: a rival's rows are passed over, and no more is locked than is taken. */
+                SELECT h.id
+                FROM certain AS c
+                INNER JOIN chokaq.jobs_hot AS h ON h.id = c.id
+                WHERE h.worker_id IS NULL AND h.is_due
+                ORDER BY c.priority DESC, c.due_at_utc, c.arrival
+                LIMIT v_left
+                FOR NO KEY UPDATE OF h SKIP LOCKED
             );
 
             /* All in rivals' hands: look further, until the end of every queue is in sight. */

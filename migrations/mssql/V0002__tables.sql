@@ -175,6 +175,9 @@ CREATE INDEX IX_JobsDLQ_Type_FailedAtUtc_Id ON chokaq.JobsDLQ(Type, FailedAtUtc,
 
 CREATE INDEX IX_JobsDLQ_FailureReason_FailedAtUtc_Id ON chokaq.JobsDLQ(FailureReason, FailedAtUtc, Id);
 
+/* All that usp_SummarizeDLQ reads. */
+CREATE INDEX IX_JobsDLQ_Queue_Type_FailureReason_FailedAtUtc ON chokaq.JobsDLQ(Queue, Type, FailureReason, FailedAtUtc);
+
 ALTER TABLE chokaq.JobsDLQ SET (LOCK_ESCALATION = DISABLE);
 
 /* What operators did. Rows are written in the transaction of the act, and by no role changed afterwards. */
@@ -197,6 +200,8 @@ CREATE TABLE chokaq.OperatorHistory (
     OldTags NVARCHAR(1000) COLLATE Latin1_General_BIN2 NULL,
     OldPriority INT NULL,
     OldIdempotencyKey NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
+    OldSettings NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
+    NewSettings NVARCHAR(4000) COLLATE Latin1_General_BIN2 NULL,
     CONSTRAINT PK_OperatorHistory PRIMARY KEY CLUSTERED (HistoryId)
 );
 

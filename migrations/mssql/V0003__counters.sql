@@ -31,3 +31,16 @@ CREATE TABLE chokaq.CounterDeltas (
 );
 
 ALTER TABLE chokaq.CounterDeltas SET (LOCK_ESCALATION = DISABLE);
+
+/* What happened in each ten seconds, for rates; kept by the fold, which drops what is older than a day. */
+CREATE TABLE chokaq.MetricBuckets (
+    BucketUtc DATETIME2(7) NOT NULL,
+    Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+    Enqueued BIGINT NOT NULL CONSTRAINT DF_MetricBuckets_Enqueued DEFAULT 0,
+    Succeeded BIGINT NOT NULL CONSTRAINT DF_MetricBuckets_Succeeded DEFAULT 0,
+    Retried BIGINT NOT NULL CONSTRAINT DF_MetricBuckets_Retried DEFAULT 0,
+    DeadLettered BIGINT NOT NULL CONSTRAINT DF_MetricBuckets_DeadLettered DEFAULT 0,
+    CONSTRAINT PK_MetricBuckets PRIMARY KEY CLUSTERED (BucketUtc, Queue)
+);
+
+ALTER TABLE chokaq.MetricBuckets SET (LOCK_ESCALATION = DISABLE);

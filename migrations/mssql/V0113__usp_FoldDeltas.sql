@@ -1,10 +1,10 @@
 /*
-chokaq.usp_FoldDeltas: move committed counter deltas into the totals
+chokaq.usp_FoldDeltas: move committed counter deltas into the totals and the metric buckets
 
 Twin         postgres/fold_counters.sql
 Result       no rows; @FoldedCount
 Transaction  joining; one folder at a time, a second one does nothing
-Locks        QueueTotals, CounterDeltas
+Locks        QueueTotals, CounterDeltas, MetricBuckets
 */
 CREATE OR ALTER PROCEDURE chokaq.usp_FoldDeltas @BatchSize INT, @FoldedCount INT OUTPUT
 AS
@@ -14,7 +14,11 @@ BEGIN
     /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    DECLARE @LockResult INT, @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
+    DECLARE
+        @Epoch DATETIME2(7) = '20000101',
+        @LockResult INT,
+        @Oldest DATETIME2(7) = DATEADD(DAY, -1, SYSUTCDATETIME()),
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     DECLARE @Locked TABLE (
         Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
@@ -28,6 +32,16 @@ BEGIN
         DeadLettered INT NOT NULL,
         Resurrected INT NOT NULL,
         Purged INT NOT NULL
+    );
+
+    DECLARE @Buckets TABLE (
+        BucketUtc DATETIME2(7) NOT NULL,
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Enqueued BIGINT NOT NULL,
+        Succeeded BIGINT NOT NULL,
+        Retried BIGINT NOT NULL,
+        DeadLettered BIGINT NOT NULL,
+        PRIMARY KEY (BucketUtc, Queue)
     );
 
     SET @FoldedCount = 0;
@@ -107,6 +121,48 @@ BEGIN
                 FROM @Gone AS g
                 GROUP BY g.Queue
             ) AS s ON s.Queue = t.Queue;
+
+            INSERT INTO @Buckets (BucketUtc, Queue, Enqueued, Succeeded, Retried, DeadLettered)
+            SELECT
+                b.BucketUtc,
+                b.Queue,
+                SUM(CONVERT(BIGINT, b.Enqueued)),
+                SUM(CONVERT(BIGINT, b.Succeeded)),
+                SUM(CONVERT(BIGINT, b.Retried)),
+                SUM(CONVERT(BIGINT, b.DeadLettered))
+            FROM (
+                SELECT
+                    DATEADD(SECOND, DATEDIFF(SECOND, @Epoch, g.AtUtc) / 10 * 10, @Epoch) AS BucketUtc,
+                    g.Queue,
+                    g.Enqueued,
+                    g.Succeeded,
+                    g.Retried,
+                    g.DeadLettered
+                FROM @Gone AS g
+                WHERE g.AtUtc >= @Oldest
+            ) AS b
+            GROUP BY b.BucketUtc, b.Queue
+            HAVING SUM(CONVERT(BIGINT, b.Enqueued) + b.Succeeded + b.Retried + b.DeadLettered) > 0;
+
+            UPDATE m
+            SET
+                Enqueued = m.Enqueued + b.Enqueued,
+                Succeeded = m.Succeeded + b.Succeeded,
+                Retried = m.Retried + b.Retried,
+                DeadLettered = m.DeadLettered + b.DeadLettered
+            FROM chokaq.MetricBuckets AS m
+            INNER JOIN @Buckets AS b ON b.BucketUtc = m.BucketUtc AND b.Queue = m.Queue;
+
+            INSERT INTO chokaq.MetricBuckets (BucketUtc, Queue, Enqueued, Succeeded, Retried, DeadLettered)
+            SELECT b.BucketUtc, b.Queue, b.Enqueued, b.Succeeded, b.Retried, b.DeadLettered
+            FROM @Buckets AS b
+            WHERE NOT EXISTS (
+                    SELECT 1 FROM chokaq.MetricBuckets AS m WHERE m.BucketUtc = b.BucketUtc AND m.Queue = b.Queue
+                );
+
+            /* So that the buckets stay a day's, whoever forgets to purge them. */
+            DELETE TOP (@BatchSize) FROM chokaq.MetricBuckets WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE BucketUtc < @Oldest;
         END;
 
         IF @OwnsTransaction = 1

@@ -26,38 +26,22 @@ BEGIN
     DECLARE
         @Actor NVARCHAR(100) = @ResurrectedBy,
         @BatchId UNIQUEIDENTIFIER = NEWID(),
-        @Now DATETIME2(7),
-        @Number BIGINT,
+        @FoundIds NVARCHAR(MAX),
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     DECLARE @Asked TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
-        Ordinal INT NOT NULL,
-        IsFound BIT NOT NULL,
-        IsInHot BIT NOT NULL
+        Ordinal INT NOT NULL
     );
     DECLARE @Found TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
     );
-    DECLARE @Gone TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
-        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
-        Type NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
-        Payload NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
-        Tags NVARCHAR(1000) COLLATE Latin1_General_BIN2 NULL,
-        IdempotencyKey NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
-        Priority INT NOT NULL,
-        AttemptCount INT NOT NULL,
-        FailureReason TINYINT NOT NULL,
-        ErrorDetails NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
-        FailedAtUtc DATETIME2(7) NOT NULL,
-        CreatedAtUtc DATETIME2(7) NOT NULL,
-        CreatedBy NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
-        ResurrectCount INT NOT NULL
+    DECLARE @Done TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
     );
 
-    INSERT INTO @Asked (Id, Ordinal, IsFound, IsInHot)
-    SELECT t.Value, t.Ordinal, 0, 0 FROM chokaq.fn_JsonTexts(@JobIds) AS t;
+    INSERT INTO @Asked (Id, Ordinal)
+    SELECT t.Value, t.Ordinal FROM chokaq.fn_JsonTexts(@JobIds) AS t;
 
     BEGIN TRY
         IF @OwnsTransaction = 1
@@ -71,129 +55,26 @@ BEGIN
         ORDER BY i.Id
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
-        UPDATE @Asked
-        SET IsFound = 1
-        WHERE Id IN (SELECT f.Id FROM @Found AS f);
-
-        UPDATE @Asked
-        SET IsInHot = 1
-        WHERE IsFound = 1
-            AND Id IN (
-                SELECT h.Id
-                FROM chokaq.JobsHot AS h
-                INNER JOIN @Found AS f ON f.Id = h.Id
-            );
-
-        DELETE FROM chokaq.JobsDLQ
-        OUTPUT
-            deleted.Id,
-            deleted.Queue,
-            deleted.Type,
-            deleted.Payload,
-            deleted.Tags,
-            deleted.IdempotencyKey,
-            deleted.Priority,
-            deleted.AttemptCount,
-            deleted.FailureReason,
-            deleted.ErrorDetails,
-            deleted.FailedAtUtc,
-            deleted.CreatedAtUtc,
-            deleted.CreatedBy,
-            deleted.ResurrectCount
-        INTO @Gone (
-            Id,
-            Queue,
-            Type,
-            Payload,
-            Tags,
-            IdempotencyKey,
-            Priority,
-            AttemptCount,
-            FailureReason,
-            ErrorDetails,
-            FailedAtUtc,
-            CreatedAtUtc,
-            CreatedBy,
-            ResurrectCount
-        )
-        WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.IsFound = 1 AND i.IsInHot = 0);
-
-        SET @Now = SYSUTCDATETIME();
-        SET @Number = NEXT VALUE FOR chokaq.JobNumbers;
-
-        INSERT INTO chokaq.JobsHot (
-            Id,
-            Queue,
-            Type,
-            Payload,
-            Tags,
-            Priority,
-            Status,
-            DueAtUtc,
-            IsDue,
-            FirstDueAtUtc,
-            Arrival,
-            CreatedAtUtc,
-            CreatedBy,
-            LastUpdatedUtc,
-            LastModifiedBy,
-            ResurrectCount,
-            Revision
-        )
+        /* They come back in the order that was asked for. */
         SELECT
-            g.Id,
-            g.Queue,
-            g.Type,
-            g.Payload,
-            g.Tags,
-            10,
-            0,
-            @Now,
-            1,
-            @Now,
-            @Number + i.Ordinal,
-            g.CreatedAtUtc,
-            g.CreatedBy,
-            @Now,
-            @Actor,
-            g.ResurrectCount + 1,
-            @Number + i.Ordinal
-        FROM @Gone AS g
-        INNER JOIN @Asked AS i ON i.Id = g.Id
-        ORDER BY g.Id;
+            @FoundIds = COALESCE(
+                N'[' +
+                STRING_AGG(CONVERT(NVARCHAR(MAX), N'"' + STRING_ESCAPE(i.Id, 'json') + N'"'), N',') WITHIN GROUP (
+                    ORDER BY i.Ordinal
+                ) +
+                N']',
+                N'[]'
+            )
+        FROM @Asked AS i
+        INNER JOIN @Found AS f ON f.Id = i.Id;
 
-        INSERT INTO chokaq.CounterDeltas (Queue, Resurrected)
-        SELECT g.Queue, COUNT(*) FROM @Gone AS g GROUP BY g.Queue;
+        EXECUTE chokaq.usp_ResurrectRows @JobIds = @FoundIds, @Actor = @Actor, @BatchId = @BatchId;
 
-        INSERT INTO chokaq.OperatorHistory (
-            Action,
-            JobId,
-            Queue,
-            Type,
-            Actor,
-            BatchId,
-            FailureReason,
-            ErrorDetails,
-            AttemptCount,
-            FailedAtUtc,
-            OldPriority,
-            OldIdempotencyKey
-        )
-        SELECT
-            N'resurrected',
-            g.Id,
-            g.Queue,
-            g.Type,
-            @Actor,
-            @BatchId,
-            g.FailureReason,
-            g.ErrorDetails,
-            g.AttemptCount,
-            g.FailedAtUtc,
-            NULLIF(g.Priority, 10),
-            g.IdempotencyKey
-        FROM @Gone AS g
-        ORDER BY g.Id;
+        INSERT INTO @Done (Id)
+        SELECT o.JobId
+        FROM @Found AS f
+        INNER JOIN chokaq.OperatorHistory AS o ON o.JobId = f.Id
+        WHERE o.BatchId = @BatchId;
 
         IF @OwnsTransaction = 1
             COMMIT TRANSACTION;
@@ -211,11 +92,12 @@ BEGIN
     SELECT
         i.Id AS JobId,
         CASE
-            WHEN g.Id IS NOT NULL THEN 'resurrected'
-            WHEN i.IsInHot = 1 THEN 'id_conflict'
+            WHEN r.Id IS NOT NULL THEN 'resurrected'
+            WHEN f.Id IS NOT NULL THEN 'id_conflict'
             ELSE 'not_found'
         END AS Outcome
     FROM @Asked AS i
-    LEFT JOIN @Gone AS g ON g.Id = i.Id
+    LEFT JOIN @Done AS r ON r.Id = i.Id
+    LEFT JOIN @Found AS f ON f.Id = i.Id
     ORDER BY i.Ordinal;
 END;

@@ -177,6 +177,10 @@ CREATE INDEX ix_jobs_dlq_type_failed_at_utc_id ON chokaq.jobs_dlq (type, failed_
 
 CREATE INDEX ix_jobs_dlq_failure_reason_failed_at_utc_id ON chokaq.jobs_dlq (failure_reason, failed_at_utc, id);
 
+/* All that summarize_dlq reads. */
+CREATE INDEX ix_jobs_dlq_queue_type_failure_reason_failed_at_utc
+ON chokaq.jobs_dlq (queue, type, failure_reason, failed_at_utc);
+
 /* What operators did. Rows are written in the transaction of the act, and by no role changed afterwards. */
 CREATE TABLE chokaq.operator_history (
     history_id bigint GENERATED ALWAYS AS IDENTITY,
@@ -197,6 +201,8 @@ CREATE TABLE chokaq.operator_history (
     old_tags text NULL,
     old_priority integer NULL,
     old_idempotency_key text COLLATE "C" NULL,
+    old_settings text NULL,
+    new_settings text NULL,
     CONSTRAINT pk_operator_history PRIMARY KEY (history_id)
 );
 

@@ -25,3 +25,14 @@ CREATE TABLE chokaq.counter_deltas (
     resurrected integer NOT NULL DEFAULT 0,
     purged integer NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+/* What happened in each ten seconds, for rates; kept by the fold, which drops what is older than a day. */
+CREATE TABLE chokaq.metric_buckets (
+    bucket_utc timestamptz NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    enqueued bigint NOT NULL DEFAULT 0,
+    succeeded bigint NOT NULL DEFAULT 0,
+    retried bigint NOT NULL DEFAULT 0,
+    dead_lettered bigint NOT NULL DEFAULT 0,
+    CONSTRAINT pk_metric_buckets PRIMARY KEY (bucket_utc, queue)
+);

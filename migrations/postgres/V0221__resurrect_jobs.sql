@@ -21,8 +21,6 @@ DECLARE
     v_back text[];
     v_found text[];
     v_ids text[];
-    v_now timestamptz;
-    v_number bigint;
 BEGIN
     v_ids := chokaq.checked_ids(p_job_ids, 4000);
 
@@ -38,49 +36,16 @@ BEGIN
         ORDER BY d.id
         FOR UPDATE
     );
-    v_now := clock_timestamp();
-    v_number := nextval('chokaq.job_numbers');
-
-    WITH back AS (
-        INSERT INTO chokaq.jobs_hot AS h (
-            id, queue, type, payload, tags, priority, status, due_at_utc, is_due, first_due_at_utc, arrival,
-            created_at_utc, created_by, last_updated_utc, last_modified_by, resurrect_count, revision
-        )
-        SELECT
-            d.id, d.queue, d.type, d.payload, d.tags, 10, 0, v_now, true, v_now, v_number + i.place,
-            d.created_at_utc, d.created_by, v_now, p_resurrected_by, d.resurrect_count + 1, v_number + i.place
-        FROM chokaq.jobs_dlq AS d
-        INNER JOIN unnest(v_ids) WITH ORDINALITY AS i (id, place) ON i.id = d.id
-        WHERE d.id = ANY (v_found)
-        ORDER BY d.id
-        ON CONFLICT DO NOTHING
-        RETURNING h.id
-    )
-    SELECT array_agg(b.id) INTO v_back FROM back AS b;
-
-    WITH gone AS (
-        DELETE FROM chokaq.jobs_dlq AS d
-        WHERE d.id = ANY (v_back)
-        RETURNING
-            d.id, d.queue, d.type, d.failure_reason, d.error_details, d.attempt_count, d.failed_at_utc, d.priority,
-            d.idempotency_key
-    ),
-    counted AS (
-        INSERT INTO chokaq.counter_deltas (queue, resurrected)
-        SELECT g.queue, count(*) FROM gone AS g GROUP BY g.queue
-    )
-    INSERT INTO chokaq.operator_history (
-        action, job_id, queue, type, actor, batch_id, failure_reason, error_details, attempt_count, failed_at_utc,
-        old_priority, old_idempotency_key
-    )
-    SELECT
-        'resurrected', g.id, g.queue, g.type, p_resurrected_by, b.batch_id, g.failure_reason, g.error_details,
-        g.attempt_count, g.failed_at_utc, NULLIF(g.priority, 10), g.idempotency_key
-    FROM gone AS g
-    CROSS JOIN (SELECT gen_random_uuid() AS batch_id) AS b
-    ORDER BY g.id;
-
-    PERFORM chokaq.fold_sometimes();
+    /* They come back in the order that was asked for. */
+    v_back := chokaq.resurrect_rows(
+        ARRAY(
+            SELECT i.id
+            FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
+            INNER JOIN unnest(v_found) AS f (id) ON f.id = i.id
+            ORDER BY i.place
+        ),
+        p_resurrected_by
+    );
 
     RETURN QUERY
     SELECT

@@ -1,11 +1,11 @@
 /*
-chokaq.usp_FoldCounters: move committed counter deltas into the totals
+chokaq.usp_FoldCounters: move committed counter deltas into the totals and the metric buckets
 
 Twin         postgres/fold_counters.sql
 Result       one row: FoldedCount
 Errors       59001
 Transaction  joining; one folder at a time, a second one returns 0 at once
-Locks        QueueTotals, CounterDeltas
+Locks        QueueTotals, CounterDeltas, MetricBuckets
 Granted to   chokaq_worker
 Example      EXECUTE chokaq.usp_FoldCounters;
 */

@@ -26,17 +26,14 @@ BEGIN
     /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
-    IF @Queue IS NOT NULL AND chokaq.fn_IsName(@Queue, 255) = 0
-        THROW 59001, N'@Queue must be NULL or 1 to 255 characters without white space at either end.', 1;
-
-    IF @Type IS NOT NULL AND chokaq.fn_IsName(@Type, 255) = 0
-        THROW 59001, N'@Type must be NULL or 1 to 255 characters without white space at either end.', 1;
-
-    IF @FailureReason NOT BETWEEN 0 AND 11
-        THROW 59001, N'@FailureReason must be NULL or 0 to 11 (see chokaq.FailureReasons).', 1;
-
-    IF DATALENGTH(@Search) = 0 OR LEN(@Search + N'x') > 4001
-        THROW 59001, N'@Search must be NULL or 1 to 4000 characters.', 1;
+    EXECUTE chokaq.usp_CheckFilter
+        @Queue = @Queue,
+        @Type = @Type,
+        @FailureReason = @FailureReason,
+        @FromUtc = @FromUtc,
+        @ToUtc = @ToUtc,
+        @Search = @Search,
+        @IsRequired = 0;
 
     IF @Limit IS NULL OR @Limit NOT BETWEEN 1 AND 1000
         THROW 59001, N'@Limit must be 1 to 1000.', 1;
@@ -92,11 +89,9 @@ BEGIN
         AND (@Reason IS NULL OR d.FailureReason = @Reason)
         AND (@FromUtc IS NULL OR d.FailedAtUtc >= @FromUtc)
         AND (@ToUtc IS NULL OR d.FailedAtUtc < @ToUtc)
-        AND (
-            @BeforeFailedAtUtc IS NULL
-            OR d.FailedAtUtc < @BeforeFailedAtUtc
-            OR (d.FailedAtUtc = @BeforeFailedAtUtc AND d.Id < @BeforeId)
-        )
+        /* The first line is the seek, the second the rest of the key. */
+        AND (@BeforeFailedAtUtc IS NULL OR d.FailedAtUtc <= @BeforeFailedAtUtc)
+        AND (@BeforeFailedAtUtc IS NULL OR d.FailedAtUtc < @BeforeFailedAtUtc OR d.Id < @BeforeId)
         AND (
             @Search IS NULL
             OR CHARINDEX(@Search COLLATE Latin1_General_BIN2, d.Id) > 0

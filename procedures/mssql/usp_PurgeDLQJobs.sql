@@ -26,6 +26,7 @@ BEGIN
     DECLARE
         @Actor NVARCHAR(100) = @PurgedBy,
         @BatchId UNIQUEIDENTIFIER = NEWID(),
+        @FoundIds NVARCHAR(MAX),
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     DECLARE @Asked TABLE (
@@ -35,17 +36,8 @@ BEGIN
     DECLARE @Found TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
     );
-    DECLARE @Gone TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
-        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
-        Type NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
-        Tags NVARCHAR(1000) COLLATE Latin1_General_BIN2 NULL,
-        IdempotencyKey NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
-        Priority INT NOT NULL,
-        AttemptCount INT NOT NULL,
-        FailureReason TINYINT NOT NULL,
-        ErrorDetails NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
-        FailedAtUtc DATETIME2(7) NOT NULL
+    DECLARE @Done TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
     );
 
     INSERT INTO @Asked (Id, Ordinal)
@@ -63,68 +55,20 @@ BEGIN
         ORDER BY i.Id
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
-        /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
-        DELETE FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
-        OUTPUT
-            deleted.Id,
-            deleted.Queue,
-            deleted.Type,
-            deleted.Tags,
-            deleted.IdempotencyKey,
-            deleted.Priority,
-            deleted.AttemptCount,
-            deleted.FailureReason,
-            deleted.ErrorDetails,
-            deleted.FailedAtUtc
-        INTO @Gone (
-            Id,
-            Queue,
-            Type,
-            Tags,
-            IdempotencyKey,
-            Priority,
-            AttemptCount,
-            FailureReason,
-            ErrorDetails,
-            FailedAtUtc
-        )
-        WHERE Id IN (SELECT f.Id FROM @Found AS f);
-
-        INSERT INTO chokaq.CounterDeltas (Queue, Purged)
-        SELECT g.Queue, COUNT(*) FROM @Gone AS g GROUP BY g.Queue;
-
-        /* No payload: what was purged is gone. */
-        INSERT INTO chokaq.OperatorHistory (
-            Action,
-            JobId,
-            Queue,
-            Type,
-            Actor,
-            BatchId,
-            FailureReason,
-            ErrorDetails,
-            AttemptCount,
-            FailedAtUtc,
-            OldTags,
-            OldPriority,
-            OldIdempotencyKey
-        )
         SELECT
-            N'purged',
-            g.Id,
-            g.Queue,
-            g.Type,
-            @Actor,
-            @BatchId,
-            g.FailureReason,
-            g.ErrorDetails,
-            g.AttemptCount,
-            g.FailedAtUtc,
-            g.Tags,
-            g.Priority,
-            g.IdempotencyKey
-        FROM @Gone AS g
-        ORDER BY g.Id;
+            @FoundIds = COALESCE(
+                N'[' + STRING_AGG(CONVERT(NVARCHAR(MAX), N'"' + STRING_ESCAPE(f.Id, 'json') + N'"'), N',') + N']',
+                N'[]'
+            )
+        FROM @Found AS f;
+
+        EXECUTE chokaq.usp_PurgeRows @JobIds = @FoundIds, @Actor = @Actor, @BatchId = @BatchId;
+
+        INSERT INTO @Done (Id)
+        SELECT o.JobId
+        FROM @Found AS f
+        INNER JOIN chokaq.OperatorHistory AS o ON o.JobId = f.Id
+        WHERE o.BatchId = @BatchId;
 
         IF @OwnsTransaction = 1
             COMMIT TRANSACTION;
@@ -139,8 +83,8 @@ BEGIN
 
     EXECUTE chokaq.usp_FoldSometimes;
 
-    SELECT i.Id AS JobId, CASE WHEN g.Id IS NULL THEN 'not_found' ELSE 'purged' END AS Outcome
+    SELECT i.Id AS JobId, CASE WHEN p.Id IS NULL THEN 'not_found' ELSE 'purged' END AS Outcome
     FROM @Asked AS i
-    LEFT JOIN @Gone AS g ON g.Id = i.Id
+    LEFT JOIN @Done AS p ON p.Id = i.Id
     ORDER BY i.Ordinal;
 END;

@@ -1,11 +1,11 @@
 /*
-chokaq.fold_counters: move committed counter deltas into the totals
+chokaq.fold_counters: move committed counter deltas into the totals and the metric buckets
 
 Twin         mssql/usp_FoldCounters.sql
 Result       one row: folded_count
 Errors       QC001
 Transaction  joining; one folder at a time, a second one returns 0 at once
-Locks        queue_totals, counter_deltas
+Locks        counter_deltas, queue_totals, metric_buckets
 Granted to   chokaq_worker
 Example      SELECT * FROM chokaq.fold_counters();
 */
@@ -15,6 +15,8 @@ LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_oldest timestamptz := clock_timestamp() - interval '1 day';
 BEGIN
     IF p_batch_size IS NULL OR p_batch_size NOT BETWEEN 1 AND 100000 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_batch_size must be 1 to 100000.';
@@ -48,6 +50,27 @@ BEGIN
             FROM gone AS g
             GROUP BY g.queue
         ),
+        bucketed AS (
+            INSERT INTO chokaq.metric_buckets AS m (bucket_utc, queue, enqueued, succeeded, retried, dead_lettered)
+            SELECT
+                date_bin('10 seconds', g.at_utc, '2000-01-01T00:00:00Z') AS bucket_utc,
+                g.queue,
+                sum(g.enqueued),
+                sum(g.succeeded),
+                sum(g.retried),
+                sum(g.dead_lettered)
+            FROM gone AS g
+            WHERE g.at_utc >= v_oldest
+            GROUP BY 1, g.queue
+            HAVING sum(g.enqueued + g.succeeded + g.retried + g.dead_lettered) > 0
+            ORDER BY 1, g.queue
+            ON CONFLICT (bucket_utc, queue) DO UPDATE
+            SET
+                enqueued = m.enqueued + excluded.enqueued,
+                succeeded = m.succeeded + excluded.succeeded,
+                retried = m.retried + excluded.retried,
+                dead_lettered = m.dead_lettered + excluded.dead_lettered
+        ),
         folded AS (
             INSERT INTO chokaq.queue_totals AS t (
                 queue, enqueued, succeeded, retried, dead_lettered, resurrected, purged, last_activity_utc
@@ -68,12 +91,24 @@ BEGIN
                 last_activity_utc = greatest(t.last_activity_utc, excluded.last_activity_utc)
         )
         SELECT COALESCE(sum(s.row_count), 0) INTO folded_count FROM sums AS s;
+
+        /* So that the buckets stay a day's, whoever forgets to purge them. */
+        DELETE FROM chokaq.metric_buckets AS m
+        WHERE m.ctid = ANY (ARRAY(
+            SELECT o.ctid
+            FROM chokaq.metric_buckets AS o
+            WHERE o.bucket_utc < v_oldest
+            ORDER BY o.bucket_utc, o.queue
+            LIMIT p_batch_size
+            FOR UPDATE SKIP LOCKED
+        ));
     END IF;
 
     RETURN NEXT;
 END;
 $$;
 
-COMMENT ON FUNCTION chokaq.fold_counters(integer) IS 'Move committed counter deltas into the totals';
+COMMENT ON FUNCTION chokaq.fold_counters(integer)
+IS 'Move committed counter deltas into the totals and the metric buckets';
 
 REVOKE ALL ON FUNCTION chokaq.fold_counters(integer) FROM PUBLIC;

@@ -30,6 +30,25 @@ FROM (
 IF @Sql <> N''
     EXECUTE sp_executesql @Sql;
 
+/* The roles, which must be empty first. */
+SET @Sql = N'';
+
+SELECT @Sql = STRING_AGG(CONVERT(NVARCHAR(MAX), d.Statement), N' ') WITHIN GROUP (ORDER BY d.Place, d.Statement)
+FROM (
+    SELECT 1 AS Place, N'ALTER ROLE ' + QUOTENAME(r.name) + N' DROP MEMBER ' + QUOTENAME(u.name) + N';' AS Statement
+    FROM sys.database_role_members AS m
+    INNER JOIN sys.database_principals AS r ON r.principal_id = m.role_principal_id
+    INNER JOIN sys.database_principals AS u ON u.principal_id = m.member_principal_id
+    WHERE r.name IN (N'chokaq_reader', N'chokaq_worker', N'chokaq_operator', N'chokaq_admin')
+    UNION ALL
+    SELECT 2, N'DROP ROLE ' + QUOTENAME(r.name) + N';'
+    FROM sys.database_principals AS r
+    WHERE r.name IN (N'chokaq_reader', N'chokaq_worker', N'chokaq_operator', N'chokaq_admin')
+) AS d;
+
+IF @Sql <> N''
+    EXECUTE sp_executesql @Sql;
+
 DROP SEQUENCE IF EXISTS chokaq.JobNumbers;
 DROP SCHEMA IF EXISTS chokaq;
 DROP TABLE IF EXISTS dbo.chokaq_schema_history;

@@ -27,6 +27,8 @@ pub struct Procedure {
     pub name: String,
     pub parameters: Vec<Parameter>,
     pub columns: Vec<String>,
+    /// The roles that may execute it, without `chokaq_`.
+    pub roles: Vec<String>,
 }
 
 /// Every public procedure, in the order of the contract.
@@ -60,7 +62,8 @@ fn parse_line(line: &str) -> Option<Procedure> {
         .map(|(name, default)| Parameter { name: name.to_owned(), default })
         .collect();
     let columns = list(next()).map(str::to_owned).collect();
-    Some(Procedure { kind, name, parameters, columns })
+    let roles = list(next()).map(str::to_owned).collect();
+    Some(Procedure { kind, name, parameters, columns, roles })
 }
 
 fn list(text: &str) -> impl Iterator<Item = &str> {

@@ -28,10 +28,11 @@ fn newest(dialect: Dialect) -> BTreeMap<String, (u32, Source)> {
 }
 
 #[test]
-fn the_newest_migration_of_every_procedure_is_its_source() {
+fn the_newest_migration_of_every_procedure_and_of_the_permissions_is_its_source() {
     for dialect in DIALECTS {
         let newest = newest(dialect);
-        for source in sources("procedures", dialect) {
+        let permissions = sources("sql", dialect).into_iter().filter(|source| source.name == "permissions");
+        for source in sources("procedures", dialect).into_iter().chain(permissions) {
             let (_, migration) = newest
                 .get(&source.name)
                 .unwrap_or_else(|| panic!("{} has no migration: make migration NAME=...", source.path.display()));
@@ -75,4 +76,5 @@ fn the_same_change_has_the_same_number_in_both_dialects() {
         assert_eq!(here, there, "{}", procedure.name);
         assert!(here.is_some(), "{} has no migration", procedure.name);
     }
+    assert_eq!(mssql.get("permissions"), postgres.get("permissions"), "permissions");
 }

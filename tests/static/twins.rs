@@ -89,6 +89,7 @@ fn expected_default(
     match (dialect, parameter.default.as_deref()) {
         (_, None) if after_default => Some("NULL".to_owned()),
         (Dialect::Postgres, Some("0")) if found == Some("false") => Some("false".to_owned()),
+        (Dialect::Postgres, Some("1")) if found == Some("true") => Some("true".to_owned()),
         (_, default) => default.map(str::to_owned),
     }
 }

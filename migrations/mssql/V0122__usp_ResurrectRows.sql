@@ -1,0 +1,161 @@
+/*
+chokaq.usp_ResurrectRows: the move itself of usp_ResurrectJobs and usp_ResurrectByFilterBatch
+
+Twin         postgres/resurrect_rows.sql
+Result       no rows; what was done is in the history, under @BatchId; they take their turn in the order
+             given; an id that is in Hot as well stays
+Transaction  the caller's, which holds the rows
+Locks        JobsDLQ, JobsHot, counters, history
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_ResurrectRows
+    @JobIds NVARCHAR(MAX), /* JSON array: the caller's result set is its last statement, so no INSERT EXECUTE here */
+    @Actor NVARCHAR(100),
+    @BatchId UNIQUEIDENTIFIER
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+
+    DECLARE @Now DATETIME2(7) = SYSUTCDATETIME(), @Number BIGINT;
+
+    DECLARE @Asked TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Ordinal INT NOT NULL
+    );
+    DECLARE @Gone TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Type NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Payload NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        Tags NVARCHAR(1000) COLLATE Latin1_General_BIN2 NULL,
+        IdempotencyKey NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
+        Priority INT NOT NULL,
+        AttemptCount INT NOT NULL,
+        FailureReason TINYINT NOT NULL,
+        ErrorDetails NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        FailedAtUtc DATETIME2(7) NOT NULL,
+        CreatedAtUtc DATETIME2(7) NOT NULL,
+        CreatedBy NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
+        ResurrectCount INT NOT NULL
+    );
+
+    INSERT INTO @Asked (Id, Ordinal)
+    SELECT t.Value, t.Ordinal FROM chokaq.fn_JsonTexts(@JobIds) AS t;
+
+    DELETE FROM @Asked
+    WHERE Id IN (
+            SELECT h.Id
+            FROM chokaq.JobsHot AS h
+            INNER JOIN @Asked AS i ON i.Id = h.Id
+        );
+
+    /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
+    DELETE FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
+    OUTPUT
+        deleted.Id,
+        deleted.Queue,
+        deleted.Type,
+        deleted.Payload,
+        deleted.Tags,
+        deleted.IdempotencyKey,
+        deleted.Priority,
+        deleted.AttemptCount,
+        deleted.FailureReason,
+        deleted.ErrorDetails,
+        deleted.FailedAtUtc,
+        deleted.CreatedAtUtc,
+        deleted.CreatedBy,
+        deleted.ResurrectCount
+    INTO @Gone (
+        Id,
+        Queue,
+        Type,
+        Payload,
+        Tags,
+        IdempotencyKey,
+        Priority,
+        AttemptCount,
+        FailureReason,
+        ErrorDetails,
+        FailedAtUtc,
+        CreatedAtUtc,
+        CreatedBy,
+        ResurrectCount
+    )
+    WHERE Id IN (SELECT i.Id FROM @Asked AS i);
+
+    SET @Number = NEXT VALUE FOR chokaq.JobNumbers;
+
+    INSERT INTO chokaq.JobsHot (
+        Id,
+        Queue,
+        Type,
+        Payload,
+        Tags,
+        Priority,
+        Status,
+        DueAtUtc,
+        IsDue,
+        FirstDueAtUtc,
+        Arrival,
+        CreatedAtUtc,
+        CreatedBy,
+        LastUpdatedUtc,
+        LastModifiedBy,
+        ResurrectCount,
+        Revision
+    )
+    SELECT
+        g.Id,
+        g.Queue,
+        g.Type,
+        g.Payload,
+        g.Tags,
+        10,
+        0,
+        @Now,
+        1,
+        @Now,
+        @Number + i.Ordinal,
+        g.CreatedAtUtc,
+        g.CreatedBy,
+        @Now,
+        @Actor,
+        g.ResurrectCount + 1,
+        @Number + i.Ordinal
+    FROM @Gone AS g
+    INNER JOIN @Asked AS i ON i.Id = g.Id
+    ORDER BY g.Id;
+
+    INSERT INTO chokaq.CounterDeltas (Queue, Resurrected)
+    SELECT g.Queue, COUNT(*) FROM @Gone AS g GROUP BY g.Queue;
+
+    INSERT INTO chokaq.OperatorHistory (
+        Action,
+        JobId,
+        Queue,
+        Type,
+        Actor,
+        BatchId,
+        FailureReason,
+        ErrorDetails,
+        AttemptCount,
+        FailedAtUtc,
+        OldPriority,
+        OldIdempotencyKey
+    )
+    SELECT
+        N'resurrected',
+        g.Id,
+        g.Queue,
+        g.Type,
+        @Actor,
+        @BatchId,
+        g.FailureReason,
+        g.ErrorDetails,
+        g.AttemptCount,
+        g.FailedAtUtc,
+        NULLIF(g.Priority, 10),
+        g.IdempotencyKey
+    FROM @Gone AS g
+    ORDER BY g.Id;
+END;

@@ -1,0 +1,87 @@
+/*
+chokaq.usp_PurgeRows: the deletion itself of usp_PurgeDLQJobs and usp_PurgeDLQByFilterBatch
+
+Twin         postgres/purge_rows.sql
+Result       no rows; what was done is in the history, under @BatchId
+Transaction  the caller's, which holds the rows
+Locks        JobsDLQ, counters, history
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_PurgeRows
+    @JobIds NVARCHAR(MAX), /* JSON array: the caller's result set is its last statement, so no INSERT EXECUTE here */
+    @Actor NVARCHAR(100),
+    @BatchId UNIQUEIDENTIFIER
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+
+    DECLARE @Asked TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+    );
+    DECLARE @Gone TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Queue NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Type NVARCHAR(255) COLLATE Latin1_General_BIN2 NOT NULL,
+        Tags NVARCHAR(1000) COLLATE Latin1_General_BIN2 NULL,
+        IdempotencyKey NVARCHAR(255) COLLATE Latin1_General_BIN2 NULL,
+        Priority INT NOT NULL,
+        AttemptCount INT NOT NULL,
+        FailureReason TINYINT NOT NULL,
+        ErrorDetails NVARCHAR(MAX) COLLATE Latin1_General_BIN2 NULL,
+        FailedAtUtc DATETIME2(7) NOT NULL
+    );
+
+    INSERT INTO @Asked (Id)
+    SELECT t.Value FROM chokaq.fn_JsonTexts(@JobIds) AS t;
+
+    /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
+    DELETE FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
+    OUTPUT
+        deleted.Id,
+        deleted.Queue,
+        deleted.Type,
+        deleted.Tags,
+        deleted.IdempotencyKey,
+        deleted.Priority,
+        deleted.AttemptCount,
+        deleted.FailureReason,
+        deleted.ErrorDetails,
+        deleted.FailedAtUtc
+    INTO @Gone (Id, Queue, Type, Tags, IdempotencyKey, Priority, AttemptCount, FailureReason, ErrorDetails, FailedAtUtc)
+    WHERE Id IN (SELECT i.Id FROM @Asked AS i);
+
+    INSERT INTO chokaq.CounterDeltas (Queue, Purged)
+    SELECT g.Queue, COUNT(*) FROM @Gone AS g GROUP BY g.Queue;
+
+    /* No payload: what was purged is gone. */
+    INSERT INTO chokaq.OperatorHistory (
+        Action,
+        JobId,
+        Queue,
+        Type,
+        Actor,
+        BatchId,
+        FailureReason,
+        ErrorDetails,
+        AttemptCount,
+        FailedAtUtc,
+        OldTags,
+        OldPriority,
+        OldIdempotencyKey
+    )
+    SELECT
+        N'purged',
+        g.Id,
+        g.Queue,
+        g.Type,
+        @Actor,
+        @BatchId,
+        g.FailureReason,
+        g.ErrorDetails,
+        g.AttemptCount,
+        g.FailedAtUtc,
+        g.Tags,
+        g.Priority,
+        g.IdempotencyKey
+    FROM @Gone AS g
+    ORDER BY g.Id;
+END;

@@ -1,0 +1,109 @@
+/*
+chokaq.resurrect_by_filter: put the jobs that a filter leaves back into their queues, oldest first, batch by batch
+
+Twin         mssql/usp_ResurrectByFilter.sql
+Result       one row: matched_count (at most p_max_jobs), resurrected_count, conflict_count (the id is in Hot as well),
+             batch_count, skipped_count (still held by others after three passes), has_more (p_max_jobs ended it)
+Errors       QC001, QC003, 2D000
+Transaction  looping: commits each batch of resurrect_by_filter_batch; a preview unless p_what_if is false
+Locks        jobs_dlq, jobs_hot, counters, history
+Granted to   chokaq_operator
+Example      CALL chokaq.resurrect_by_filter('mail', p_resurrected_by => 'ann', p_what_if => false);
+*/
+CREATE OR REPLACE PROCEDURE chokaq.resurrect_by_filter(
+    p_queue text DEFAULT NULL,
+    p_type text DEFAULT NULL,
+    p_failure_reason integer DEFAULT NULL,
+    p_from_utc timestamptz DEFAULT NULL,
+    p_to_utc timestamptz DEFAULT NULL,
+    p_search text DEFAULT NULL,
+    p_max_jobs integer DEFAULT 1000,
+    p_resurrected_by text DEFAULT NULL,
+    p_what_if boolean DEFAULT true,
+    p_batch_size integer DEFAULT 1000,
+    INOUT matched_count integer DEFAULT NULL,
+    INOUT resurrected_count integer DEFAULT NULL,
+    INOUT conflict_count integer DEFAULT NULL,
+    INOUT batch_count integer DEFAULT NULL,
+    INOUT skipped_count integer DEFAULT NULL,
+    INOUT has_more boolean DEFAULT NULL
+)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    v_conflict integer;
+    v_last_failed timestamptz;
+    v_last_job_id text;
+    v_left integer;
+    v_matched integer;
+    v_resurrected integer;
+    v_skipped integer;
+    v_to timestamptz := p_to_utc;
+BEGIN
+    COMMIT;
+
+    IF p_max_jobs IS NULL OR p_max_jobs < 1 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_max_jobs must be 1 or more.';
+    ELSIF p_batch_size IS NULL OR p_batch_size NOT BETWEEN 1 AND 4000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_batch_size must be 1 to 4000.';
+    END IF;
+
+    /* A job that comes back and fails again at once must not be taken a second time. An empty filter stays empty. */
+    IF num_nonnulls(p_queue, p_type, p_failure_reason, p_from_utc, p_to_utc, p_search) > 0 AND NOT p_what_if THEN
+        v_to := least(p_to_utc, clock_timestamp() + interval '1 microsecond');
+    END IF;
+
+    resurrected_count := 0;
+    batch_count := 0;
+
+    FOR v_pass IN 1..3 LOOP
+        v_last_failed := NULL;
+        v_last_job_id := NULL;
+        v_left := p_max_jobs - resurrected_count;
+        matched_count := 0;
+        conflict_count := 0;
+        skipped_count := 0;
+
+        LOOP
+            SELECT
+                b.matched_count, b.resurrected_count, b.conflict_count, b.skipped_count, b.has_more,
+                b.last_failed_at_utc, b.last_job_id
+            INTO v_matched, v_resurrected, v_conflict, v_skipped, has_more, v_last_failed, v_last_job_id
+            FROM chokaq.resurrect_by_filter_batch(
+                p_queue, p_type, p_failure_reason, p_from_utc, v_to, p_search, least(p_batch_size, v_left),
+                p_resurrected_by, p_what_if, v_last_failed, v_last_job_id
+            ) AS b;
+            COMMIT;
+
+            v_left := v_left - v_matched;
+            matched_count := matched_count + v_matched;
+            resurrected_count := resurrected_count + v_resurrected;
+            conflict_count := conflict_count + v_conflict;
+            skipped_count := skipped_count + v_skipped;
+            batch_count := batch_count + (v_resurrected > 0)::integer;
+
+            EXIT WHEN NOT has_more OR v_left = 0;
+        END LOOP;
+
+        EXIT WHEN skipped_count = 0 OR has_more;
+    END LOOP;
+
+    IF NOT p_what_if THEN
+        matched_count := resurrected_count + conflict_count + skipped_count;
+    END IF;
+END;
+$$;
+
+COMMENT ON PROCEDURE
+chokaq.resurrect_by_filter(
+    text, text, integer, timestamptz, timestamptz, text, integer, text, boolean, integer,
+    integer, integer, integer, integer, integer, boolean
+)
+IS 'Put the jobs that a filter leaves back into their queues, oldest first, batch by batch';
+
+REVOKE ALL ON PROCEDURE
+chokaq.resurrect_by_filter(
+    text, text, integer, timestamptz, timestamptz, text, integer, text, boolean, integer,
+    integer, integer, integer, integer, integer, boolean
+)
+FROM PUBLIC;

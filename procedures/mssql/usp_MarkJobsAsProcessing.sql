@@ -1,0 +1,99 @@
+/*
+chokaq.usp_MarkJobsAsProcessing: say that the worker now runs up to 1000 jobs it fetched; this counts their attempts
+
+Twin         postgres/mark_jobs_as_processing.sql
+Result       one row per id, in order: JobId, Outcome, AttemptCount (the fence that every finaliser gives back)
+Outcomes     started | already_started | not_found | not_owner | not_fetched
+Errors       59001, 59004
+Transaction  joining
+Locks        JobsHot, in key order
+Granted to   chokaq_worker
+Example      EXECUTE chokaq.usp_MarkJobsAsProcessing @JobIds = N'["a1", "a2"]', @WorkerId = N'worker-1';
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_MarkJobsAsProcessing
+    @JobIds NVARCHAR(MAX), /* JSON array, at most 1000 */
+    @WorkerId NVARCHAR(4000)
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET ROWCOUNT 0;
+
+    EXECUTE chokaq.usp_CheckJobIds @JobIds = @JobIds, @Max = 1000;
+
+    IF chokaq.fn_IsName(@WorkerId, 100) = 0
+        THROW 59001, N'@WorkerId must be 1 to 100 characters without white space at either end.', 1;
+
+    DECLARE
+        @Now DATETIME2(7) = SYSUTCDATETIME(),
+        @Owner NVARCHAR(100) = @WorkerId,
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
+
+    DECLARE @Asked TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Ordinal INT NOT NULL
+    );
+    DECLARE @Held TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+    );
+    DECLARE @Started TABLE (
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+    );
+    DECLARE @Done TABLE (
+        Ordinal INT NOT NULL PRIMARY KEY,
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL,
+        Outcome VARCHAR(20) NOT NULL,
+        AttemptCount INT NULL
+    );
+
+    INSERT INTO @Asked (Id, Ordinal)
+    SELECT t.Value, t.Ordinal FROM chokaq.fn_JsonTexts(@JobIds) AS t;
+
+    BEGIN TRY
+        IF @OwnsTransaction = 1
+            BEGIN TRANSACTION;
+
+        /* Locked in key order, the order of @Asked: two calls with the same ids wait in one direction only. */
+        INSERT INTO @Held (Id)
+        SELECT h.Id
+        FROM @Asked AS i
+        INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK, FORCESEEK) ON h.Id = i.Id
+        WHERE h.WorkerId = @Owner AND h.Status = 1
+        ORDER BY i.Id
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+
+        /* Decided again, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
+        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        SET Status = 2, AttemptCount = AttemptCount + 1, StartedAtUtc = @Now, HeartbeatUtc = @Now, LastUpdatedUtc = @Now
+        OUTPUT inserted.Id INTO @Started (Id)
+        WHERE Id IN (SELECT l.Id FROM @Held AS l) AND WorkerId = @Owner AND Status = 1;
+
+        INSERT INTO @Done (Ordinal, Id, Outcome, AttemptCount)
+        SELECT
+            i.Ordinal,
+            i.Id,
+            CASE
+                WHEN s.Id IS NOT NULL THEN 'started'
+                WHEN h.Id IS NULL THEN 'not_found'
+                WHEN h.WorkerId IS NULL THEN 'not_fetched'
+                WHEN h.WorkerId <> @Owner THEN 'not_owner'
+                WHEN h.Status = 2 THEN 'already_started'
+                ELSE 'not_fetched'
+            END,
+            h.AttemptCount
+        FROM @Asked AS i
+        LEFT JOIN @Started AS s ON s.Id = i.Id
+        LEFT JOIN chokaq.JobsHot AS h WITH (FORCESEEK) ON h.Id = i.Id;
+
+        IF @OwnsTransaction = 1
+            COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* A joined transaction is the caller's to end; it is already doomed, so only report. */
+        IF @OwnsTransaction = 1 AND XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+
+        THROW;
+    END CATCH;
+
+    SELECT d.Id AS JobId, d.Outcome, d.AttemptCount FROM @Done AS d ORDER BY d.Ordinal;
+END;

@@ -1,0 +1,127 @@
+/*
+chokaq.usp_PurgeDLQByFilter: delete the jobs of the DLQ that a filter leaves for good, oldest first, batch by batch
+
+Twin         postgres/purge_dlq_by_filter.sql
+Result       one row: MatchedCount (at most @MaxJobs), PurgedCount, BatchCount, SkippedCount (still held by others after
+             three passes), HasMore (@MaxJobs ended it)
+Errors       59001, 59003, 59010
+Transaction  looping: each batch of usp_PurgeDLQByFilterBatch is a transaction of its own; a preview unless @WhatIf = 0
+Locks        JobsDLQ, counters, history
+Granted to   chokaq_admin
+Example      EXECUTE chokaq.usp_PurgeDLQByFilter @Queue = N'mail', @PurgedBy = N'ann', @WhatIf = 0;
+*/
+CREATE OR ALTER PROCEDURE chokaq.usp_PurgeDLQByFilter
+    @Queue NVARCHAR(4000) = NULL,
+    @Type NVARCHAR(4000) = NULL,
+    @FailureReason INT = NULL,
+    @FromUtc DATETIME2(7) = NULL, /* FailedAtUtc at or after */
+    @ToUtc DATETIME2(7) = NULL, /* FailedAtUtc before */
+    @Search NVARCHAR(MAX) = NULL, /* a substring of id, type, tags, error or payload; no wildcards */
+    @MaxJobs INT = 1000, /* 1 or more */
+    @PurgedBy NVARCHAR(4000) = NULL, /* required */
+    @WhatIf BIT = 1,
+    @CleanupBatchSize INT = 1000 /* 1-4000 */
+AS
+BEGIN
+    SET NOCOUNT, XACT_ABORT ON;
+    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ROWCOUNT 0;
+
+    IF @@TRANCOUNT > 0
+        THROW 59010, N'chokaq.usp_PurgeDLQByFilter commits batch by batch and cannot run inside a transaction.', 1;
+
+    IF @MaxJobs IS NULL OR @MaxJobs < 1
+        THROW 59001, N'@MaxJobs must be 1 or more.', 1;
+
+    IF @CleanupBatchSize IS NULL OR @CleanupBatchSize NOT BETWEEN 1 AND 4000
+        THROW 59001, N'@CleanupBatchSize must be 1 to 4000.', 1;
+
+    DECLARE
+        @AfterFailedAtUtc DATETIME2(7),
+        @AfterJobId NVARCHAR(50),
+        @BatchCount INT = 0,
+        @HasMore BIT = 0,
+        @Left INT,
+        @MatchedCount INT = 0,
+        @Now DATETIME2(7) = DATEADD(NANOSECOND, 100, SYSUTCDATETIME()),
+        @Pass INT = 1,
+        @PurgedCount INT = 0,
+        @Size INT,
+        @SkippedCount INT = 0,
+        @Until DATETIME2(7) = @ToUtc;
+
+    DECLARE @Batch TABLE (
+        MatchedCount INT NOT NULL,
+        PurgedCount INT NOT NULL,
+        SkippedCount INT NOT NULL,
+        HasMore BIT NOT NULL,
+        LastFailedAtUtc DATETIME2(7) NULL,
+        LastJobId NVARCHAR(50) COLLATE Latin1_General_BIN2 NULL
+    );
+
+    /* Only what had failed when it was called: nobody has seen what comes later. An empty filter stays empty. */
+    IF @WhatIf = 0
+       AND (
+           COALESCE(@Queue, @Type, @Search) IS NOT NULL
+           OR @FailureReason IS NOT NULL
+           OR COALESCE(@FromUtc, @ToUtc) IS NOT NULL
+       )
+       AND (@ToUtc IS NULL OR @ToUtc > @Now)
+        SET @Until = @Now;
+
+    WHILE @Pass = 1 OR (@Pass <= 3 AND @SkippedCount > 0 AND @HasMore = 0)
+    BEGIN
+        SELECT
+            @Pass = @Pass + 1,
+            @AfterFailedAtUtc = NULL,
+            @AfterJobId = NULL,
+            @HasMore = 1,
+            @Left = @MaxJobs - @PurgedCount,
+            @MatchedCount = 0,
+            @SkippedCount = 0;
+
+        WHILE @HasMore = 1 AND @Left > 0
+        BEGIN
+            SET @Size = CASE WHEN @Left < @CleanupBatchSize THEN @Left ELSE @CleanupBatchSize END;
+            DELETE FROM @Batch;
+
+            /* The statement is the batch's transaction: the partner joins it, and it commits when the statement ends. */
+            INSERT INTO @Batch (MatchedCount, PurgedCount, SkippedCount, HasMore, LastFailedAtUtc, LastJobId)
+            EXECUTE chokaq.usp_PurgeDLQByFilterBatch
+                @Queue = @Queue,
+                @Type = @Type,
+                @FailureReason = @FailureReason,
+                @FromUtc = @FromUtc,
+                @ToUtc = @Until,
+                @Search = @Search,
+                @CleanupBatchSize = @Size,
+                @PurgedBy = @PurgedBy,
+                @WhatIf = @WhatIf,
+                @AfterFailedAtUtc = @AfterFailedAtUtc,
+                @AfterJobId = @AfterJobId;
+
+            SELECT
+                @MatchedCount = @MatchedCount + b.MatchedCount,
+                @PurgedCount = @PurgedCount + b.PurgedCount,
+                @SkippedCount = @SkippedCount + b.SkippedCount,
+                @BatchCount = @BatchCount + CASE WHEN b.PurgedCount > 0 THEN 1 ELSE 0 END,
+                @Left = @Left - b.MatchedCount,
+                @HasMore = b.HasMore,
+                @AfterFailedAtUtc = b.LastFailedAtUtc,
+                @AfterJobId = b.LastJobId
+            FROM @Batch AS b;
+
+            EXECUTE chokaq.usp_FoldSometimes;
+        END;
+    END;
+
+    IF @WhatIf = 0
+        SET @MatchedCount = @PurgedCount + @SkippedCount;
+
+    SELECT
+        @MatchedCount AS MatchedCount,
+        @PurgedCount AS PurgedCount,
+        @BatchCount AS BatchCount,
+        @SkippedCount AS SkippedCount,
+        @HasMore AS HasMore;
+END;

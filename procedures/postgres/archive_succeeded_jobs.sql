@@ -1,0 +1,148 @@
+/*
+chokaq.archive_succeeded_jobs: move up to 1000 jobs that ran well from Hot to the Archive, in one transaction
+
+Twin         mssql/usp_ArchiveSucceededJobs.sql
+Result       one row per job (of a repeated id the first counts), in order: job_id, outcome
+Outcomes     archived | already_archived | not_found | not_owner | not_processing | stale_attempt | id_conflict (it is
+             in the Archive as well: only the owner's own writes can do that)
+Errors       QC001, naming the element and the field
+Transaction  joining
+Locks        jobs_hot in key order, jobs_archive, counters
+Granted to   chokaq_worker
+Example      SELECT * FROM chokaq.archive_succeeded_jobs('[{"jobId": "a1", "attempt": 1}]', 'worker-1');
+*/
+CREATE OR REPLACE FUNCTION chokaq.archive_succeeded_jobs(p_jobs jsonb, p_worker_id text)
+RETURNS TABLE (job_id text, outcome text)
+LANGUAGE plpgsql
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_added text[];
+    v_attempts integer[];
+    v_durations double precision[];
+    v_held text[];
+    v_ids text[];
+    v_outcomes text[];
+    v_problem text;
+    v_resurrect_counts integer[];
+BEGIN
+    IF p_jobs IS NULL OR jsonb_typeof(p_jobs) <> 'array' THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_jobs must be a JSON array of objects.';
+    ELSIF jsonb_array_length(p_jobs) > 1000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_jobs must be an array of at most 1000 objects.';
+    ELSIF NOT chokaq.is_name(p_worker_id, 100) THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001',
+            MESSAGE = 'p_worker_id must be 1 to 100 characters without white space at either end.';
+    END IF;
+
+    SELECT format('p_jobs element %s: %s', j.ordinal, c.problem)
+    INTO v_problem
+    FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
+    CROSS JOIN LATERAL (SELECT chokaq.succeeded_job_problem(j.job) AS problem) AS c
+    WHERE c.problem IS NOT NULL
+    ORDER BY j.ordinal
+    LIMIT 1;
+
+    IF v_problem IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = v_problem;
+    END IF;
+
+    SELECT
+        array_agg(f.id ORDER BY f.ordinal),
+        array_agg(f.attempt ORDER BY f.ordinal),
+        /* A metric never stops a transition: what is no duration, or no double precision, is no value. */
+        array_agg(
+            CASE WHEN f.duration = 0 OR f.duration BETWEEN 1e-300 AND 1e300 THEN f.duration::double precision END
+            ORDER BY f.ordinal
+        ),
+        array_agg(f.resurrect_count ORDER BY f.ordinal),
+        array_agg(NULL::text)
+    INTO v_ids, v_attempts, v_durations, v_resurrect_counts, v_outcomes
+    FROM (
+        SELECT
+            j.ordinal,
+            j.job ->> 'jobId' AS id,
+            (j.job ->> 'attempt')::integer AS attempt,
+            (j.job ->> 'durationMs')::numeric AS duration,
+            (j.job ->> 'resurrectCount')::integer AS resurrect_count,
+            row_number() OVER (PARTITION BY j.job ->> 'jobId' COLLATE "C" ORDER BY j.ordinal) AS mention
+        FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
+    ) AS f
+    WHERE f.mention = 1;
+
+    /* Once, unless a job that was no one's to archive became so in between. */
+    WHILE array_position(v_outcomes, NULL) IS NOT NULL LOOP
+        v_held := ARRAY(
+            SELECT h.id
+            FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_outcomes)
+                AS i (id, attempt, resurrect_count, outcome)
+            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
+            WHERE i.outcome IS NULL
+            AND h.status = 2
+            AND h.worker_id = p_worker_id
+            AND (i.attempt IS NULL OR h.attempt_count = i.attempt)
+            AND (i.resurrect_count IS NULL OR h.resurrect_count = i.resurrect_count)
+            ORDER BY h.id
+            FOR UPDATE OF h
+        );
+
+        /* An id that is in the Archive as well stays in Hot, and stops no other job. */
+        WITH added AS (
+            INSERT INTO chokaq.jobs_archive AS a (
+                id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
+                scheduled_at_utc, started_at_utc, finished_at_utc, duration_ms, created_at_utc, created_by,
+                last_modified_by, resurrect_count, revision
+            )
+            SELECT
+                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
+                h.scheduled_at_utc, h.started_at_utc, clock_timestamp(), i.duration_ms, h.created_at_utc, h.created_by,
+                h.last_modified_by, h.resurrect_count, h.revision
+            FROM unnest(v_ids, v_durations) AS i (id, duration_ms)
+            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
+            WHERE h.id = ANY (v_held)
+            ORDER BY h.id
+            ON CONFLICT (id) DO NOTHING
+            RETURNING a.id, a.queue
+        ),
+        gone AS (
+            DELETE FROM chokaq.jobs_hot AS h
+            USING added AS a
+            WHERE h.id = a.id
+        ),
+        counted AS (
+            INSERT INTO chokaq.counter_deltas (queue, succeeded)
+            SELECT a.queue, count(*) FROM added AS a GROUP BY a.queue
+        )
+        SELECT array_agg(a.id) INTO v_added FROM added AS a;
+
+        SELECT array_agg(
+            CASE
+                WHEN i.outcome IS NOT NULL THEN i.outcome
+                WHEN a.id IS NOT NULL THEN 'archived'
+                WHEN l.id IS NOT NULL THEN 'id_conflict'
+                ELSE chokaq.explain_miss(i.id, p_worker_id, i.attempt, i.resurrect_count, 'Archive')
+            END
+            ORDER BY i.place
+        )
+        INTO v_outcomes
+        FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_outcomes) WITH ORDINALITY
+            AS i (id, attempt, resurrect_count, outcome, place)
+        LEFT JOIN unnest(v_added) AS a (id) ON a.id = i.id
+        LEFT JOIN unnest(v_held) AS l (id) ON l.id = i.id;
+    END LOOP;
+
+    PERFORM chokaq.fold_sometimes();
+
+    RETURN QUERY
+    SELECT i.id, i.outcome
+    FROM unnest(v_ids, v_outcomes) WITH ORDINALITY AS i (id, outcome, place)
+    ORDER BY i.place;
+END;
+$$;
+
+COMMENT ON FUNCTION chokaq.archive_succeeded_jobs(jsonb, text)
+IS 'Move up to 1000 jobs that ran well from Hot to the Archive, in one transaction';
+
+REVOKE ALL ON FUNCTION chokaq.archive_succeeded_jobs(jsonb, text) FROM PUBLIC;

@@ -110,6 +110,9 @@ AND IsDue = 1;
 CREATE INDEX IX_JobsHot_Queue_DueAtUtc ON chokaq.JobsHot(Queue, DueAtUtc) INCLUDE (WorkerId) WHERE WorkerId IS NULL
 AND IsDue = 0;
 
+/* Whether anything has become due at all, whatever the number of queues. */
+CREATE INDEX IX_JobsHot_DueAtUtc ON chokaq.JobsHot(DueAtUtc) INCLUDE (WorkerId) WHERE WorkerId IS NULL AND IsDue = 0;
+
 CREATE INDEX IX_JobsHot_Queue_Id ON chokaq.JobsHot(Queue, Id) WHERE WorkerId IS NOT NULL;
 
 CREATE UNIQUE INDEX UQ_JobsHot_IdempotencyKey ON chokaq.JobsHot(IdempotencyKey) WHERE IdempotencyKey IS NOT NULL;
@@ -208,3 +211,5 @@ CREATE TABLE chokaq.OperatorHistory (
 CREATE INDEX IX_OperatorHistory_JobId_HistoryId ON chokaq.OperatorHistory(JobId, HistoryId);
 
 CREATE INDEX IX_OperatorHistory_AtUtc_HistoryId ON chokaq.OperatorHistory(AtUtc, HistoryId);
+
+ALTER TABLE chokaq.OperatorHistory SET (LOCK_ESCALATION = DISABLE);

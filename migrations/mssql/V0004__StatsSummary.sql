@@ -29,6 +29,6 @@ FROM (
         d.Resurrected,
         d.Purged,
         d.AtUtc
-    FROM chokaq.CounterDeltas AS d WITH (READPAST, REPEATABLEREAD)
+    FROM chokaq.CounterDeltas AS d WITH (ROWLOCK, READPAST, REPEATABLEREAD)
 ) AS s
 GROUP BY s.Queue;

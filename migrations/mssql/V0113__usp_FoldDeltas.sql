@@ -50,6 +50,10 @@ BEGIN
         IF @OwnsTransaction = 1
             BEGIN TRANSACTION;
 
+        /* Under SET IMPLICIT_TRANSACTIONS ON only a read of a table begins the transaction that the lock belongs to. */
+        IF @@TRANCOUNT = 0
+            SELECT @LockResult = r.FailureReason FROM chokaq.FailureReasons AS r WHERE r.FailureReason = 0;
+
         EXECUTE @LockResult = sp_getapplock
             @Resource = N'chokaq.usp_FoldDeltas',
             @LockMode = N'Exclusive',
@@ -61,7 +65,7 @@ BEGIN
             /* A queue without totals gets them, or its deltas would have nowhere to go. */
             INSERT INTO chokaq.QueueTotals (Queue)
             SELECT DISTINCT d.Queue
-            FROM chokaq.CounterDeltas AS d WITH (READPAST, READCOMMITTEDLOCK)
+            FROM chokaq.CounterDeltas AS d WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             WHERE NOT EXISTS (SELECT 1 FROM chokaq.QueueTotals AS t WITH (FORCESEEK) WHERE t.Queue = d.Queue);
 
             /*
@@ -88,7 +92,7 @@ BEGIN
             INTO @Gone (Queue, AtUtc, Enqueued, Succeeded, Retried, DeadLettered, Resurrected, Purged)
             WHERE DeltaId IN (
                     SELECT TOP (@BatchSize) d.DeltaId
-                    FROM chokaq.CounterDeltas AS d WITH (READPAST, READCOMMITTEDLOCK)
+                    FROM chokaq.CounterDeltas AS d WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE d.Queue IN (SELECT l.Queue FROM @Locked AS l)
                     ORDER BY d.DeltaId
                 );
@@ -107,7 +111,7 @@ BEGIN
                     WHEN t.LastActivityUtc > s.LastActivityUtc THEN t.LastActivityUtc
                     ELSE s.LastActivityUtc
                 END
-            FROM chokaq.QueueTotals AS t
+            FROM chokaq.QueueTotals AS t WITH (ROWLOCK, FORCESEEK)
             INNER JOIN (
                 SELECT
                     g.Queue,
@@ -120,7 +124,9 @@ BEGIN
                     MAX(g.AtUtc) AS LastActivityUtc
                 FROM @Gone AS g
                 GROUP BY g.Queue
-            ) AS s ON s.Queue = t.Queue;
+            ) AS s ON s.Queue = t.Queue
+            /* A scan would wait for the totals that were passed over above. */
+            OPTION (LOOP JOIN, MAXDOP 1);
 
             INSERT INTO @Buckets (BucketUtc, Queue, Enqueued, Succeeded, Retried, DeadLettered)
             SELECT
@@ -150,14 +156,18 @@ BEGIN
                 Succeeded = m.Succeeded + b.Succeeded,
                 Retried = m.Retried + b.Retried,
                 DeadLettered = m.DeadLettered + b.DeadLettered
-            FROM chokaq.MetricBuckets AS m
-            INNER JOIN @Buckets AS b ON b.BucketUtc = m.BucketUtc AND b.Queue = m.Queue;
+            FROM @Buckets AS b
+            INNER JOIN chokaq.MetricBuckets AS m WITH (ROWLOCK, FORCESEEK)
+                ON m.BucketUtc = b.BucketUtc AND m.Queue = b.Queue
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
             INSERT INTO chokaq.MetricBuckets (BucketUtc, Queue, Enqueued, Succeeded, Retried, DeadLettered)
             SELECT b.BucketUtc, b.Queue, b.Enqueued, b.Succeeded, b.Retried, b.DeadLettered
             FROM @Buckets AS b
             WHERE NOT EXISTS (
-                    SELECT 1 FROM chokaq.MetricBuckets AS m WHERE m.BucketUtc = b.BucketUtc AND m.Queue = b.Queue
+                    SELECT 1
+                    FROM chokaq.MetricBuckets AS m WITH (FORCESEEK)
+                    WHERE m.BucketUtc = b.BucketUtc AND m.Queue = b.Queue
                 );
 
             /* So that the buckets stay a day's, whoever forgets to purge them. */

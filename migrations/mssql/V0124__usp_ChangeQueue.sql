@@ -76,15 +76,7 @@ BEGIN
             IF @OwnsTransaction = 1
                 BEGIN TRANSACTION;
 
-            INSERT INTO chokaq.Queues (Queue)
-            SELECT @QueueName
-            WHERE NOT EXISTS (SELECT 1 FROM chokaq.Queues AS q WITH (UPDLOCK, HOLDLOCK) WHERE q.Queue = @QueueName);
-
-            IF @@ROWCOUNT = 1
-            BEGIN
-                SET @IsNew = 1;
-                EXECUTE chokaq.usp_EnsureQueue @Queue = @QueueName;
-            END;
+            EXECUTE chokaq.usp_EnsureQueue @Queue = @QueueName, @IsNew = @IsNew OUTPUT;
 
             /* Once, unless a server that ignores UPDLOCK let a rival change the row in between. */
             WHILE @Outcome IS NULL

@@ -217,7 +217,7 @@ BEGIN
                 SET @Queue = (
                         SELECT MIN(a.Queue)
                         FROM @Asked AS a
-                        WHERE NOT EXISTS (SELECT 1 FROM chokaq.QueueTotals AS t WHERE t.Queue = a.Queue)
+                        WHERE NOT EXISTS (SELECT 1 FROM chokaq.Queues AS q WHERE q.Queue = a.Queue)
                     );
 
                 IF @Queue IS NULL

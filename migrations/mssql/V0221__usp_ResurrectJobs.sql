@@ -17,6 +17,8 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     SET ROWCOUNT 0;
+    /* READPAST is error 650 under SNAPSHOT and SERIALIZABLE; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     EXECUTE chokaq.usp_CheckJobIds @JobIds = @JobIds, @Max = 4000;
 
@@ -51,7 +53,7 @@ BEGIN
         INSERT INTO @Found (Id)
         SELECT d.Id
         FROM @Asked AS i
-        INNER JOIN chokaq.JobsDLQ AS d WITH (UPDLOCK, ROWLOCK) ON d.Id = i.Id
+        INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK, UPDLOCK, ROWLOCK) ON d.Id = i.Id
         ORDER BY i.Id
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
@@ -70,11 +72,13 @@ BEGIN
 
         EXECUTE chokaq.usp_ResurrectRows @JobIds = @FoundIds, @Actor = @Actor, @BatchId = @BatchId;
 
+        /* Only rows of this transaction can be meant: never wait for those of another. */
         INSERT INTO @Done (Id)
         SELECT o.JobId
         FROM @Found AS f
-        INNER JOIN chokaq.OperatorHistory AS o ON o.JobId = f.Id
-        WHERE o.BatchId = @BatchId;
+        INNER JOIN chokaq.OperatorHistory AS o WITH (FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON o.JobId = f.Id
+        WHERE o.BatchId = @BatchId
+        OPTION (FORCE ORDER, LOOP JOIN);
 
         IF @OwnsTransaction = 1
             COMMIT TRANSACTION;

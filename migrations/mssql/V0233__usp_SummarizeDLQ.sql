@@ -47,7 +47,7 @@ BEGIN
             MIN(d.FailedAtUtc) AS OldestFailedAtUtc,
             MAX(d.FailedAtUtc) AS NewestFailedAtUtc,
             SUM(CASE WHEN d.FailedAtUtc > @Since THEN 1 ELSE 0 END) AS FailedLastHour
-        FROM chokaq.JobsDLQ AS d WITH (INDEX(IX_JobsDLQ_Queue_Type_FailureReason_FailedAtUtc), READPAST, READCOMMITTEDLOCK)
+        FROM chokaq.JobsDLQ AS d WITH (INDEX(IX_JobsDLQ_Queue_Type_FailureReason_FailedAtUtc), ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE (@QueueName IS NULL OR d.Queue = @QueueName) AND (@TypeName IS NULL OR d.Type = @TypeName)
         GROUP BY d.Queue, d.Type, d.FailureReason
     ) AS g

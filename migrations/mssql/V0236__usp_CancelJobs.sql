@@ -14,7 +14,7 @@ Example      EXECUTE chokaq.usp_CancelJobs @JobIds = N'["a1", "a2"]', @Cancelled
 CREATE OR ALTER PROCEDURE chokaq.usp_CancelJobs
     @JobIds NVARCHAR(MAX), /* JSON array, at most 4000 */
     @CancelledBy NVARCHAR(4000),
-    @Reason NVARCHAR(MAX) = NULL /* becomes ErrorDetails; NULL keeps what the job had */
+    @Reason NVARCHAR(MAX) = NULL /* becomes ErrorDetails, before what the job had */
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
@@ -190,7 +190,12 @@ BEGIN
             g.AttemptCount,
             g.WorkerId,
             1,
-            COALESCE(@Reason, g.ErrorDetails),
+            /* What the attempt before left is evidence too. */
+            COALESCE(
+                @Reason + NCHAR(10) + N'The attempt before ended with: ' + g.ErrorDetails,
+                @Reason,
+                g.ErrorDetails
+            ),
             @Now,
             g.ScheduledAtUtc,
             g.StartedAtUtc,
@@ -228,7 +233,11 @@ BEGIN
             @Actor,
             @BatchId,
             1,
-            COALESCE(@Reason, g.ErrorDetails),
+            COALESCE(
+                @Reason + NCHAR(10) + N'The attempt before ended with: ' + g.ErrorDetails,
+                @Reason,
+                g.ErrorDetails
+            ),
             g.AttemptCount,
             @Now
         FROM @Gone AS g

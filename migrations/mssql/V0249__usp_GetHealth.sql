@@ -81,8 +81,8 @@ BEGIN
             h.Queue,
             SUM(CASE WHEN h.Status = 1 THEN 1 ELSE 0 END) AS FetchedCount,
             SUM(CASE WHEN h.Status = 2 THEN 1 ELSE 0 END) AS ProcessingCount
-        FROM chokaq.JobsHot AS h WITH (READPAST, READCOMMITTEDLOCK)
-        WHERE h.WorkerId IS NOT NULL
+        FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Id), ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE h.WorkerId IS NOT NULL AND (@QueueName IS NULL OR h.Queue = @QueueName)
         GROUP BY h.Queue
     ) AS w ON w.Queue = q.Queue
     WHERE @QueueName IS NULL OR q.Queue = @QueueName;
@@ -93,8 +93,8 @@ BEGIN
     FROM @Queues AS q
     CROSS APPLY (
         SELECT TOP (1) h.Priority, h.DueAtUtc
-        FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, READPAST, READCOMMITTEDLOCK)
-        WHERE h.Queue = q.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
+        FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE h.Queue = q.Queue AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.DueAtUtc <= @Now
         ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
     ) AS n;
 
@@ -107,8 +107,12 @@ BEGIN
         FROM @Heads AS p
         CROSS APPLY (
             SELECT TOP (1) h.Priority, h.DueAtUtc
-            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, READPAST, READCOMMITTEDLOCK)
-            WHERE h.Queue = p.Queue AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.Priority < p.Priority
+            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE h.Queue = p.Queue
+                AND h.WorkerId IS NULL
+                AND h.IsDue = 1
+                AND h.DueAtUtc <= @Now
+                AND h.Priority < p.Priority
             ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
         ) AS n
         WHERE p.Step = @Step;
@@ -117,6 +121,7 @@ BEGIN
         SET @Step = @Step + 1;
     END;
 
+    /* The hints keep a fold from being seen half done, as in StatsSummary. */
     INSERT INTO @Rates (Queue, SucceededOne, SucceededFive, DeadLetteredOne, DeadLetteredFive)
     SELECT
         c.Queue,
@@ -126,11 +131,11 @@ BEGIN
         SUM(c.DeadLettered)
     FROM (
         SELECT m.Queue, m.BucketUtc AS AtUtc, m.Succeeded, m.DeadLettered
-        FROM chokaq.MetricBuckets AS m
+        FROM chokaq.MetricBuckets AS m WITH (REPEATABLEREAD, ROWLOCK)
         WHERE m.BucketUtc >= @Five
         UNION ALL
         SELECT d.Queue, d.AtUtc, CONVERT(BIGINT, d.Succeeded), CONVERT(BIGINT, d.DeadLettered)
-        FROM chokaq.CounterDeltas AS d WITH (READPAST, READCOMMITTEDLOCK)
+        FROM chokaq.CounterDeltas AS d WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE d.AtUtc >= @Five
     ) AS c
     GROUP BY c.Queue;
@@ -182,8 +187,8 @@ BEGIN
         SELECT COUNT(*) AS JobCount, SUM(CONVERT(FLOAT, DATEDIFF_BIG(MILLISECOND, w.DueAtUtc, @Now))) AS LagMs
         FROM (
             SELECT TOP (10000) h.DueAtUtc
-            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, READPAST, READCOMMITTEDLOCK)
-            WHERE h.Queue = q.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
+            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE h.Queue = q.Queue AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.DueAtUtc <= @Now
             ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
         ) AS w
     ) AS due
@@ -195,7 +200,7 @@ BEGIN
             MIN(w.DueAtUtc) AS DueAtUtc
         FROM (
             SELECT TOP (10000) h.DueAtUtc
-            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, READPAST, READCOMMITTEDLOCK)
+            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             WHERE h.Queue = q.Queue AND h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now
             ORDER BY h.DueAtUtc
         ) AS w
@@ -204,14 +209,14 @@ BEGIN
         SELECT COUNT(*) AS JobCount
         FROM (
             SELECT TOP (10000) h.DueAtUtc
-            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, READPAST, READCOMMITTEDLOCK)
+            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
             WHERE h.Queue = q.Queue AND h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc > @Now
             ORDER BY h.DueAtUtc
         ) AS w
     ) AS later
     OUTER APPLY (
         SELECT TOP (1) d.FailedAtUtc
-        FROM chokaq.JobsDLQ AS d WITH (INDEX (IX_JobsDLQ_Queue_FailedAtUtc_Id), READPAST, READCOMMITTEDLOCK)
+        FROM chokaq.JobsDLQ AS d WITH (INDEX (IX_JobsDLQ_Queue_FailedAtUtc_Id), ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE d.Queue = q.Queue
         ORDER BY d.FailedAtUtc, d.Id
     ) AS dead

@@ -112,6 +112,11 @@ CREATE INDEX ix_jobs_hot_queue_due_at_utc
 ON chokaq.jobs_hot (queue, due_at_utc)
 WHERE worker_id IS NULL AND NOT is_due;
 
+/* Whether anything has become due at all, whatever the number of queues. */
+CREATE INDEX ix_jobs_hot_due_at_utc
+ON chokaq.jobs_hot (due_at_utc)
+WHERE worker_id IS NULL AND NOT is_due;
+
 CREATE INDEX ix_jobs_hot_queue_id
 ON chokaq.jobs_hot (queue, id)
 WHERE worker_id IS NOT NULL;

@@ -34,6 +34,7 @@ LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 /* Every read is a short walk along one index: the statistics of a table that fills and empties must not say otherwise. */
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_hashjoin = off
@@ -66,55 +67,63 @@ BEGIN
             MESSAGE = 'p_queues must be NULL or names of 1 to 255 characters without white space at either end.';
     END IF;
 
-    /*
-    More per queue than one fetch can take, so that due jobs never pile up unseen; at random, so that no queue waits
-    for another. Inside a caller's transaction only as many as it may take: they stay locked until it ends. No clock
-    tells the two apart for certain: such a transaction has written before, or began a round trip ago.
-    */
-    IF pg_current_xact_id_if_assigned() IS NULL
-    AND statement_timestamp() < transaction_timestamp() + interval '1 millisecond' THEN
-        v_promote := GREATEST(4 * p_batch_size, 1000);
-        v_promote_per_queue := GREATEST(2 * p_batch_size, 50);
-    ELSE
-        v_promote := p_batch_size;
-        v_promote_per_queue := p_batch_size;
-    END IF;
+    IF v_now >= (
+        SELECT n.due_at_utc
+        FROM chokaq.jobs_hot AS n
+        WHERE n.worker_id IS NULL AND NOT n.is_due
+        ORDER BY n.due_at_utc
+        LIMIT 1
+    ) THEN
+        /*
+        More per queue than one fetch can take, so that due jobs never pile up unseen; at random, so that no queue waits
+        for another. Inside a caller's transaction only as many as it may take: they stay locked until it ends. No clock
+        tells the two apart for certain: such a transaction has written before, or began a round trip ago.
+        */
+        IF pg_current_xact_id_if_assigned() IS NULL
+        AND statement_timestamp() < transaction_timestamp() + interval '1 millisecond' THEN
+            v_promote := GREATEST(4 * p_batch_size, 1000);
+            v_promote_per_queue := GREATEST(2 * p_batch_size, 50);
+        ELSE
+            v_promote := p_batch_size;
+            v_promote_per_queue := p_batch_size;
+        END IF;
 
-    UPDATE chokaq.jobs_hot AS h
-    SET is_due = true
-    WHERE h.id = ANY (ARRAY(
-        SELECT d.id
-        FROM (
-            SELECT q.queue
-            FROM chokaq.queues AS q
-            WHERE NOT q.is_paused
-            AND q.is_active
-            AND (p_queues IS NULL OR q.queue = ANY (p_queues))
-            /* A full queue would only use up what may be let in. */
-            AND (
-                q.max_workers IS NULL
-                OR q.max_workers > (
-                    SELECT count(*)
-                    FROM (
-                        SELECT 1
-                        FROM chokaq.jobs_hot AS w
-                        WHERE w.queue = q.queue AND w.worker_id IS NOT NULL
-                        LIMIT q.max_workers
-                    ) AS c
+        UPDATE chokaq.jobs_hot AS h
+        SET is_due = true
+        WHERE h.id = ANY (ARRAY(
+            SELECT d.id
+            FROM (
+                SELECT q.queue
+                FROM chokaq.queues AS q
+                WHERE NOT q.is_paused
+                AND q.is_active
+                AND (p_queues IS NULL OR q.queue = ANY (p_queues))
+                /* A full queue would only use up what may be let in. */
+                AND (
+                    q.max_workers IS NULL
+                    OR q.max_workers > (
+                        SELECT count(*)
+                        FROM (
+                            SELECT 1
+                            FROM chokaq.jobs_hot AS w
+                            WHERE w.queue = q.queue AND w.worker_id IS NOT NULL
+                            LIMIT q.max_workers
+                        ) AS c
+                    )
                 )
-            )
-            ORDER BY random()
-        ) AS o
-        CROSS JOIN LATERAL (
-            SELECT n.id
-            FROM chokaq.jobs_hot AS n
-            WHERE n.queue = o.queue AND n.worker_id IS NULL AND NOT n.is_due AND n.due_at_utc <= v_now
-            ORDER BY n.queue, n.due_at_utc
-            LIMIT v_promote_per_queue
-            FOR UPDATE SKIP LOCKED
-        ) AS d
-        LIMIT v_promote
-    ));
+                ORDER BY random()
+            ) AS o
+            CROSS JOIN LATERAL (
+                SELECT n.id
+                FROM chokaq.jobs_hot AS n
+                WHERE n.queue = o.queue AND n.worker_id IS NULL AND NOT n.is_due AND n.due_at_utc <= v_now
+                ORDER BY n.queue, n.due_at_utc
+                LIMIT v_promote_per_queue
+                FOR UPDATE SKIP LOCKED
+            ) AS d
+            LIMIT v_promote
+        ));
+    END IF;
 
     WHILE v_left > 0 LOOP
         /* The best heads of the open queues: no more of them than jobs are wanted can matter. */

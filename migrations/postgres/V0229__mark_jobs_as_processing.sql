@@ -15,12 +15,19 @@ RETURNS TABLE (job_id text, outcome text, attempt_count integer)
 LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+/* Each job is found by its key; a plan for each call would cost as much as its rows. */
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    v_counts integer[];
     v_ids text[];
     v_now timestamptz := clock_timestamp();
-    v_started text[];
+    v_outcomes text[];
+    v_started record;
 BEGIN
     v_ids := chokaq.checked_ids(p_job_ids, 1000);
 
@@ -29,14 +36,19 @@ BEGIN
             MESSAGE = 'p_worker_id must be 1 to 100 characters without white space at either end.';
     END IF;
 
-    WITH held AS MATERIALIZED (
-        SELECT h.id
-        FROM chokaq.jobs_hot AS h
-        WHERE h.id = ANY (v_ids) AND h.worker_id = p_worker_id AND h.status = 1
-        ORDER BY h.id
-        FOR NO KEY UPDATE
-    ),
-    started AS (
+    v_counts := array_fill(NULL::integer, ARRAY[cardinality(v_ids)]);
+    v_outcomes := array_fill(NULL::text, ARRAY[cardinality(v_ids)]);
+
+    FOR v_started IN
+        /* IS NOT DISTINCT FROM, because = would offer the index of all that workers hold. */
+        WITH held AS MATERIALIZED (
+            SELECT h.id, i.place
+            FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
+            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
+            WHERE h.worker_id IS NOT DISTINCT FROM p_worker_id AND h.status = 1
+            ORDER BY h.id
+            FOR NO KEY UPDATE OF h
+        )
         UPDATE chokaq.jobs_hot AS h
         SET
             status = 2,
@@ -46,25 +58,34 @@ BEGIN
             last_updated_utc = v_now
         FROM held AS l
         WHERE h.id = l.id
-        RETURNING h.id
-    )
-    SELECT array_agg(s.id) INTO v_started FROM started AS s;
+        RETURNING l.place, h.attempt_count
+    LOOP
+        v_outcomes[v_started.place] := 'started';
+        v_counts[v_started.place] := v_started.attempt_count;
+    END LOOP;
 
+    /* Only what did not start is looked up again. */
     RETURN QUERY
     SELECT
         i.id,
-        CASE
-            WHEN s.id IS NOT NULL THEN 'started'
-            WHEN h.id IS NULL THEN 'not_found'
-            WHEN h.worker_id IS NULL THEN 'not_fetched'
-            WHEN h.worker_id <> p_worker_id THEN 'not_owner'
-            WHEN h.status = 2 THEN 'already_started'
-            ELSE 'not_fetched'
-        END,
-        h.attempt_count
-    FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
-    LEFT JOIN unnest(v_started) AS s (id) ON s.id = i.id
-    LEFT JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C" AND h.id = ANY (v_ids)
+        COALESCE(
+            i.outcome,
+            CASE
+                WHEN m.worker_id IS NULL AND m.status IS NOT NULL THEN 'not_fetched'
+                WHEN m.worker_id <> p_worker_id THEN 'not_owner'
+                WHEN m.status = 2 THEN 'already_started'
+                WHEN m.status = 1 THEN 'not_fetched'
+                ELSE 'not_found'
+            END
+        ),
+        COALESCE(i.attempt_count, m.attempt_count)
+    FROM unnest(v_ids, v_outcomes, v_counts) WITH ORDINALITY AS i (id, outcome, attempt_count, place)
+    LEFT JOIN LATERAL (
+        SELECT h.worker_id, h.status, h.attempt_count
+        FROM chokaq.jobs_hot AS h
+        WHERE h.id = i.id COLLATE "C" AND i.outcome IS NULL
+        OFFSET 0
+    ) AS m ON true
     ORDER BY i.place;
 END;
 $$;

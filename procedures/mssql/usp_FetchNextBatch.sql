@@ -101,49 +101,57 @@ BEGIN
         IF @OwnsTransaction = 1
             BEGIN TRANSACTION;
 
+        /* A queue that somebody is just making or changing sits this fetch out, and stops no other queue. */
         INSERT INTO @Open (Queue, MaxWorkers, IsHeld, IsShut)
         SELECT q.Queue, q.MaxWorkers, 0, 0
-        FROM chokaq.Queues AS q
+        FROM chokaq.Queues AS q WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE q.IsPaused = 0
             AND q.IsActive = 1
             AND (@Queues IS NULL OR q.Queue IN (SELECT t.Value FROM chokaq.fn_JsonTexts(@Queues) AS t));
 
-        IF @OwnsTransaction = 1
-            SELECT
-                @Promote = CASE WHEN 4 * @BatchSize > 1000 THEN 4 * @BatchSize ELSE 1000 END,
-                @PromotePerQueue = CASE WHEN 2 * @BatchSize > 50 THEN 2 * @BatchSize ELSE 50 END;
+        IF EXISTS (
+               SELECT 1
+               FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_DueAtUtc), FORCESEEK, READUNCOMMITTED)
+               WHERE h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now
+           )
+        BEGIN
+            IF @OwnsTransaction = 1
+                SELECT
+                    @Promote = CASE WHEN 4 * @BatchSize > 1000 THEN 4 * @BatchSize ELSE 1000 END,
+                    @PromotePerQueue = CASE WHEN 2 * @BatchSize > 50 THEN 2 * @BatchSize ELSE 50 END;
 
-        /*
-        More per queue than one fetch can take, so that due jobs never pile up unseen; in random order, so that no
-        queue waits for another. Inside a caller's transaction only as many as it may take: they stay locked until it
-        ends. Status is in no index: to read it, the row itself is locked too, and not only its key in the index, or an
-        edit that comes through the primary key could meet this claim in a deadlock.
-        */
-        INSERT INTO @Chosen (Id)
-        SELECT TOP (@Promote) d.Id
-        FROM (
-            SELECT TOP (100000) q.Queue
-            FROM @Open AS q
-            /* A full queue would only use up what may be let in. */
-            WHERE q.MaxWorkers IS NULL
-                OR q.MaxWorkers > (
-                    SELECT COUNT(*)
-                    FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK, READUNCOMMITTED)
-                    WHERE w.Queue = q.Queue AND w.WorkerId IS NOT NULL
-                )
-            ORDER BY NEWID()
-        ) AS o
-        CROSS APPLY (
-            SELECT TOP (@PromotePerQueue) h.Id
-            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-            WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now AND h.Status = 0
-            ORDER BY h.DueAtUtc
-        ) AS d;
+            /*
+            More per queue than one fetch can take, so that due jobs never pile up unseen; in random order, so that no
+            queue waits for another. Inside a caller's transaction only as many as it may take: they stay locked until it
+            ends. Status is in no index: to read it, the row itself is locked too, and not only its key in the index, or an
+            edit that comes through the primary key could meet this claim in a deadlock.
+            */
+            INSERT INTO @Chosen (Id)
+            SELECT TOP (@Promote) d.Id
+            FROM (
+                SELECT TOP (100000) q.Queue
+                FROM @Open AS q
+                /* A full queue would only use up what may be let in. */
+                WHERE q.MaxWorkers IS NULL
+                    OR q.MaxWorkers > (
+                        SELECT COUNT(*)
+                        FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK, READUNCOMMITTED)
+                        WHERE w.Queue = q.Queue AND w.WorkerId IS NOT NULL
+                    )
+                ORDER BY NEWID()
+            ) AS o
+            CROSS APPLY (
+                SELECT TOP (@PromotePerQueue) h.Id
+                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now AND h.Status = 0
+                ORDER BY h.DueAtUtc
+            ) AS d;
 
-        IF @@ROWCOUNT > 0
-            UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
-            SET IsDue = 1
-            WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 0 AND DueAtUtc <= @Now;
+            IF @@ROWCOUNT > 0
+                UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+                SET IsDue = 1
+                WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 0 AND DueAtUtc <= @Now;
+        END;
 
         WHILE @Left > 0
         BEGIN
@@ -178,7 +186,7 @@ BEGIN
             ) AS r
             CROSS APPLY (
                 SELECT TOP (1) h.Priority, h.DueAtUtc, h.Arrival
-                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, READPAST, READCOMMITTEDLOCK)
+                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                 WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
                 ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
             ) AS f
@@ -258,7 +266,7 @@ BEGIN
                         h.DueAtUtc,
                         h.Arrival,
                         ROW_NUMBER() OVER (ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival) AS Place
-                    FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, READPAST, READCOMMITTEDLOCK)
+                    FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE h.Queue = d.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
                     ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
                 ) AS s

@@ -41,7 +41,7 @@ BEGIN
         o.OldTags,
         o.OldPriority,
         o.OldIdempotencyKey
-    FROM chokaq.OperatorHistory AS o WITH (READPAST, READCOMMITTEDLOCK)
+    FROM chokaq.OperatorHistory AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     LEFT JOIN chokaq.FailureReasons AS r ON r.FailureReason = o.FailureReason
     WHERE o.JobId = @Id
     ORDER BY o.HistoryId;

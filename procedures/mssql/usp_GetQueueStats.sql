@@ -24,13 +24,13 @@ BEGIN
 
     SELECT
         s.Queue,
-        /* EnqueuedTotal = Hot + DLQ + SucceededTotal + PurgedTotal, so Hot needs no count, however long the backlog. */
-        s.EnqueuedTotal -
-        s.SucceededTotal -
-        s.FailedTotal -
-        s.PurgedTotal -
-        COALESCE(w.FetchedCount, 0) -
-        COALESCE(w.ProcessingCount, 0) AS PendingCount,
+        /* Not below 0: a job may be enqueued and fetched between the read of the totals and that of what workers hold. */
+        CASE
+            WHEN s.WaitingCount > COALESCE(w.FetchedCount, 0) + COALESCE(w.ProcessingCount, 0) THEN s.WaitingCount -
+            COALESCE(w.FetchedCount, 0) -
+            COALESCE(w.ProcessingCount, 0)
+            ELSE 0
+        END AS PendingCount,
         COALESCE(w.FetchedCount, 0) AS FetchedCount,
         COALESCE(w.ProcessingCount, 0) AS ProcessingCount,
         s.EnqueuedTotal,
@@ -41,16 +41,30 @@ BEGIN
         s.ResurrectedTotal,
         s.PurgedTotal,
         s.LastActivityUtc
-    FROM chokaq.StatsSummary AS s
+    FROM (
+        SELECT
+            t.Queue,
+            /* EnqueuedTotal = Hot + DLQ + SucceededTotal + PurgedTotal, so Hot needs no count, however long the backlog. */
+            t.EnqueuedTotal - t.SucceededTotal - t.FailedTotal - t.PurgedTotal AS WaitingCount,
+            t.EnqueuedTotal,
+            t.SucceededTotal,
+            t.FailedTotal,
+            t.RetriedTotal,
+            t.DeadLetteredTotal,
+            t.ResurrectedTotal,
+            t.PurgedTotal,
+            t.LastActivityUtc
+        FROM chokaq.StatsSummary AS t
+        WHERE @QueueName IS NULL OR t.Queue = @QueueName
+    ) AS s
     LEFT JOIN (
         SELECT
             h.Queue,
-            SUM(CASE WHEN h.Status = 1 THEN 1 ELSE 0 END) AS FetchedCount,
-            SUM(CASE WHEN h.Status = 2 THEN 1 ELSE 0 END) AS ProcessingCount
-        FROM chokaq.JobsHot AS h WITH (READPAST, READCOMMITTEDLOCK)
-        WHERE h.WorkerId IS NOT NULL
+            CONVERT(BIGINT, SUM(CASE WHEN h.Status = 1 THEN 1 ELSE 0 END)) AS FetchedCount,
+            CONVERT(BIGINT, SUM(CASE WHEN h.Status = 2 THEN 1 ELSE 0 END)) AS ProcessingCount
+        FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Id), ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE h.WorkerId IS NOT NULL AND (@QueueName IS NULL OR h.Queue = @QueueName)
         GROUP BY h.Queue
     ) AS w ON w.Queue = s.Queue
-    WHERE @QueueName IS NULL OR s.Queue = @QueueName
     ORDER BY s.Queue;
 END;

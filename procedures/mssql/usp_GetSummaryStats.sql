@@ -19,12 +19,18 @@ BEGIN
     SELECT
         t.QueueCount,
         /* EnqueuedTotal = Hot + DLQ + SucceededTotal + PurgedTotal, so Hot needs no count, however long the backlog. */
-        t.EnqueuedTotal -
-        t.SucceededTotal -
-        t.FailedTotal -
-        t.PurgedTotal -
-        w.FetchedCount -
-        w.ProcessingCount AS PendingCount,
+        CASE
+            WHEN t.EnqueuedTotal - t.SucceededTotal - t.FailedTotal - t.PurgedTotal > w.FetchedCount +
+            w.ProcessingCount THEN t.EnqueuedTotal -
+            t.SucceededTotal -
+            t.FailedTotal -
+            t.PurgedTotal -
+            w.FetchedCount -
+            w.ProcessingCount
+            ELSE
+            /* A job may be enqueued and fetched between the read of the totals and that of what workers hold. */
+            0
+        END AS PendingCount,
         w.FetchedCount,
         w.ProcessingCount,
         t.EnqueuedTotal,
@@ -52,7 +58,7 @@ BEGIN
         SELECT
             COALESCE(SUM(CASE WHEN h.Status = 1 THEN 1 ELSE 0 END), 0) AS FetchedCount,
             COALESCE(SUM(CASE WHEN h.Status = 2 THEN 1 ELSE 0 END), 0) AS ProcessingCount
-        FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Id), READPAST, READCOMMITTEDLOCK)
+        FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Id), ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE h.WorkerId IS NOT NULL
     ) AS w;
 END;

@@ -81,8 +81,15 @@ BEGIN
             d.ErrorDetails,
             CASE WHEN UNICODE(SUBSTRING(d.ErrorDetails, 200, 1)) BETWEEN 55296 AND 56319 THEN 199 ELSE 200 END
         ) AS ErrorPreview,
-        CONVERT(INT, LEN(d.Payload + N'x') - 1) AS PayloadLength
-    FROM chokaq.JobsDLQ AS d WITH (READPAST, READCOMMITTEDLOCK)
+        CONVERT(
+            INT,
+            CASE
+                /* The bytes of a database whose text is UTF-8 do not tell; elsewhere they do, and no payload is copied. */
+                WHEN DATALENGTH(N'x') = 1 THEN LEN(d.Payload + N'x') - 1
+                ELSE DATALENGTH(d.Payload) / 2
+            END
+        ) AS PayloadLength
+    FROM chokaq.JobsDLQ AS d WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
     LEFT JOIN chokaq.FailureReasons AS r ON r.FailureReason = d.FailureReason
     WHERE (@QueueName IS NULL OR d.Queue = @QueueName)
         AND (@TypeName IS NULL OR d.Type = @TypeName)

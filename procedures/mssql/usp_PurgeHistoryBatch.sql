@@ -67,7 +67,7 @@ BEGIN
         /* One row more than the batch says whether there is more. AtUtc >= @AfterTime is the seek, the rest the key. */
         INSERT INTO @Seen (HistoryId, AtUtc)
         SELECT TOP (@CleanupBatchSize + 1) o.HistoryId, o.AtUtc
-        FROM chokaq.OperatorHistory AS o WITH (READPAST, READCOMMITTEDLOCK)
+        FROM chokaq.OperatorHistory AS o WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
         WHERE o.AtUtc < @Limit AND o.AtUtc >= @AfterTime AND (o.AtUtc > @AfterTime OR o.HistoryId > @AfterId)
         ORDER BY o.AtUtc, o.HistoryId;
 

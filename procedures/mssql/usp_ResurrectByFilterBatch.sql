@@ -104,7 +104,7 @@ BEGIN
                 @Search IS NULL
                 OR EXISTS (
                     SELECT 1
-                    FROM chokaq.JobsDLQ AS t WITH (READPAST, READCOMMITTEDLOCK)
+                    FROM chokaq.JobsDLQ AS t WITH (FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
                     WHERE t.Id = d.Id
                         AND (
                             CHARINDEX(@Search COLLATE Latin1_General_BIN2, t.Id) > 0
@@ -133,11 +133,11 @@ BEGIN
             INSERT INTO @Mine (Id, Place)
             SELECT d.Id, MIN(s.Place)
             FROM @Seen AS s
-            INNER JOIN chokaq.JobsDLQ AS d WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+            INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                 ON d.Id = s.Id AND d.Revision = s.Revision
             WHERE s.Place <= @BatchSize
             GROUP BY d.Id
-            OPTION (FORCE ORDER, LOOP JOIN);
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
             SET @MineCount = @@ROWCOUNT;
 
@@ -154,14 +154,17 @@ BEGIN
 
             EXECUTE chokaq.usp_ResurrectRows @JobIds = @MineIds, @Actor = @Actor, @BatchId = @BatchId;
 
+            /* Only rows of this transaction can be meant: never wait for those of another. */
             SELECT @DoneCount = COUNT(*)
             FROM @Mine AS m
-            INNER JOIN chokaq.OperatorHistory AS o ON o.JobId = m.Id
-            WHERE o.BatchId = @BatchId;
+            INNER JOIN chokaq.OperatorHistory AS o WITH (FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON o.JobId = m.Id
+            WHERE o.BatchId = @BatchId
+            OPTION (FORCE ORDER, LOOP JOIN);
 
             SELECT @SkippedCount = COUNT(DISTINCT s.Id) - (@MineCount - @DoneCount)
             FROM @Seen AS s
-            INNER JOIN chokaq.JobsDLQ AS d WITH (READUNCOMMITTED) ON d.Id = s.Id AND d.Revision = s.Revision
+            INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK, READUNCOMMITTED) ON d.Id = s.Id AND d.Revision = s.Revision
             WHERE s.Place <= @BatchSize;
         END;
 

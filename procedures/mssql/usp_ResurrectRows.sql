@@ -41,11 +41,12 @@ BEGIN
     INSERT INTO @Asked (Id, Ordinal)
     SELECT t.Value, t.Ordinal FROM chokaq.fn_JsonTexts(@JobIds) AS t;
 
+    /* READCOMMITTEDLOCK: an enqueue of such an id that is not committed is waited for, and not overlooked. */
     DELETE FROM @Asked
     WHERE Id IN (
             SELECT h.Id
-            FROM chokaq.JobsHot AS h
-            INNER JOIN @Asked AS i ON i.Id = h.Id
+            FROM @Asked AS i
+            INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, READCOMMITTEDLOCK) ON h.Id = i.Id
         );
 
     /* FORCESEEK: a scan would lock, and wait for, every row on its way. */

@@ -16,15 +16,20 @@ RETURNS TABLE (job_id text, outcome text)
 LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+/* Each job is found by its key; a plan for each call would cost as much as its rows. */
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_added text[];
     v_attempts integer[];
     v_durations double precision[];
-    v_held text[];
     v_ids text[];
     v_outcomes text[];
+    v_place bigint;
+    v_places bigint[];
     v_problem text;
     v_resurrect_counts integer[];
 BEGIN
@@ -37,11 +42,23 @@ BEGIN
             MESSAGE = 'p_worker_id must be 1 to 100 characters without white space at either end.';
     END IF;
 
+    /* The first test is quick and lets nearly every element through; the second one finds the words. */
     SELECT format('p_jobs element %s: %s', j.ordinal, c.problem)
     INTO v_problem
     FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
     CROSS JOIN LATERAL (SELECT chokaq.succeeded_job_problem(j.job) AS problem) AS c
-    WHERE c.problem IS NOT NULL
+    WHERE (
+        jsonb_typeof(j.job) = 'object'
+        AND jsonb_typeof(j.job -> 'jobId') = 'string'
+        AND j.job ->> 'jobId' ~ '^[!-~]{1,50}$'
+        AND COALESCE(jsonb_typeof(j.job -> 'attempt') = 'number' AND j.job ->> 'attempt' ~ '^[1-9][0-9]{0,8}$', true)
+        AND COALESCE(
+            jsonb_typeof(j.job -> 'resurrectCount') = 'number' AND j.job ->> 'resurrectCount' ~ '^[0-9]{1,9}$', true
+        )
+        AND COALESCE(jsonb_typeof(j.job -> 'durationMs') = 'number', true)
+        AND j.job - ARRAY['jobId', 'attempt', 'resurrectCount', 'durationMs'] = '{}'
+    ) IS NOT TRUE
+    AND c.problem IS NOT NULL
     ORDER BY j.ordinal
     LIMIT 1;
 
@@ -73,64 +90,73 @@ BEGIN
     WHERE f.mention = 1;
 
     /* Once, unless a job that was no one's to archive became so in between. */
-    WHILE array_position(v_outcomes, NULL) IS NOT NULL LOOP
-        v_held := ARRAY(
-            SELECT h.id
-            FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_outcomes)
-                AS i (id, attempt, resurrect_count, outcome)
+    LOOP
+        /*
+        IS NOT DISTINCT FROM, because = would offer the index of all that workers hold. An id that is in the Archive as
+        well stays in Hot, and stops no other job.
+        */
+        WITH held AS MATERIALIZED (
+            SELECT h.id, i.duration_ms, i.place
+            FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_durations, v_outcomes) WITH ORDINALITY
+                AS i (id, attempt, resurrect_count, duration_ms, outcome, place)
             INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
             WHERE i.outcome IS NULL
             AND h.status = 2
-            AND h.worker_id = p_worker_id
+            AND h.worker_id IS NOT DISTINCT FROM p_worker_id
             AND (i.attempt IS NULL OR h.attempt_count = i.attempt)
             AND (i.resurrect_count IS NULL OR h.resurrect_count = i.resurrect_count)
+            /* No NOT EXISTS: as a join it would be planned for good by the size that the Archive has at the first call. */
+            AND (SELECT 1 FROM chokaq.jobs_archive AS a WHERE a.id = h.id) IS NULL
             ORDER BY h.id
             FOR UPDATE OF h
-        );
-
-        /* An id that is in the Archive as well stays in Hot, and stops no other job. */
-        WITH added AS (
-            INSERT INTO chokaq.jobs_archive AS a (
+        ),
+        gone AS (
+            DELETE FROM chokaq.jobs_hot AS h
+            USING held AS l
+            WHERE h.id = l.id
+            RETURNING
+                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
+                h.scheduled_at_utc, h.started_at_utc, l.duration_ms, h.created_at_utc, h.created_by,
+                h.last_modified_by, h.resurrect_count, h.revision, l.place
+        ),
+        added AS (
+            INSERT INTO chokaq.jobs_archive (
                 id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
                 scheduled_at_utc, started_at_utc, finished_at_utc, duration_ms, created_at_utc, created_by,
                 last_modified_by, resurrect_count, revision
             )
             SELECT
-                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
-                h.scheduled_at_utc, h.started_at_utc, clock_timestamp(), i.duration_ms, h.created_at_utc, h.created_by,
-                h.last_modified_by, h.resurrect_count, h.revision
-            FROM unnest(v_ids, v_durations) AS i (id, duration_ms)
-            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
-            WHERE h.id = ANY (v_held)
-            ORDER BY h.id
-            ON CONFLICT (id) DO NOTHING
-            RETURNING a.id, a.queue
-        ),
-        gone AS (
-            DELETE FROM chokaq.jobs_hot AS h
-            USING added AS a
-            WHERE h.id = a.id
+                g.id, g.queue, g.type, g.payload, g.tags, g.idempotency_key, g.priority, g.attempt_count, g.worker_id,
+                g.scheduled_at_utc, g.started_at_utc, clock_timestamp(), g.duration_ms, g.created_at_utc, g.created_by,
+                g.last_modified_by, g.resurrect_count, g.revision
+            FROM gone AS g
         ),
         counted AS (
             INSERT INTO chokaq.counter_deltas (queue, succeeded)
-            SELECT a.queue, count(*) FROM added AS a GROUP BY a.queue
+            SELECT g.queue, count(*) FROM gone AS g GROUP BY g.queue
         )
-        SELECT array_agg(a.id) INTO v_added FROM added AS a;
+        SELECT array_agg(g.place) INTO v_places FROM gone AS g;
+
+        FOREACH v_place IN ARRAY COALESCE(v_places, '{}') LOOP
+            v_outcomes[v_place] := 'archived';
+        END LOOP;
+
+        /* Nearly always all are archived, and there is nothing to explain. */
+        EXIT WHEN cardinality(v_places) = cardinality(v_ids);
 
         SELECT array_agg(
-            CASE
-                WHEN i.outcome IS NOT NULL THEN i.outcome
-                WHEN a.id IS NOT NULL THEN 'archived'
-                WHEN l.id IS NOT NULL THEN 'id_conflict'
-                ELSE chokaq.explain_miss(i.id, p_worker_id, i.attempt, i.resurrect_count, 'Archive')
-            END
+            COALESCE(
+                i.outcome,
+                chokaq.explain_miss(i.id, p_worker_id, i.attempt, i.resurrect_count, 'Archive'),
+                (SELECT 'id_conflict' FROM chokaq.jobs_archive AS o WHERE o.id = i.id COLLATE "C")
+            )
             ORDER BY i.place
         )
         INTO v_outcomes
         FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_outcomes) WITH ORDINALITY
-            AS i (id, attempt, resurrect_count, outcome, place)
-        LEFT JOIN unnest(v_added) AS a (id) ON a.id = i.id
-        LEFT JOIN unnest(v_held) AS l (id) ON l.id = i.id;
+            AS i (id, attempt, resurrect_count, outcome, place);
+
+        EXIT WHEN array_position(v_outcomes, NULL) IS NULL;
     END LOOP;
 
     PERFORM chokaq.fold_sometimes();

@@ -43,7 +43,7 @@ BEGIN
             SELECT h.id
             FROM unnest(v_ids, v_outcomes) AS i (id, outcome)
             INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
-            WHERE i.outcome IS NULL AND h.status IN (0, 1)
+            WHERE i.outcome IS NULL AND h.id = ANY (v_ids) AND h.status IN (0, 1)
             ORDER BY h.id
             FOR UPDATE OF h
         );
@@ -57,7 +57,12 @@ BEGIN
             )
             SELECT
                 h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
-                1, COALESCE(p_reason, h.error_details), v_now, h.scheduled_at_utc, h.started_at_utc, h.heartbeat_utc,
+                1,
+                /* What the attempt before left is evidence too. */
+                COALESCE(
+                    p_reason || E'\nThe attempt before ended with: ' || h.error_details, p_reason, h.error_details
+                ),
+                v_now, h.scheduled_at_utc, h.started_at_utc, h.heartbeat_utc,
                 h.created_at_utc, h.created_by, v_now, p_cancelled_by, h.resurrect_count, v_number + i.place
             FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
             INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"

@@ -27,6 +27,9 @@ LANGUAGE plpgsql
 STABLE
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+/* What workers hold has an index, whatever the statistics say of a table that fills and empties. */
+SET enable_seqscan = off
+SET jit = off
 AS $$
 BEGIN
     IF p_queue IS NOT NULL AND NOT chokaq.is_name(p_queue, 255) THEN

@@ -79,6 +79,7 @@ BEGIN
             SELECT d.id
             FROM unnest(v_match.ids, v_match.revisions) WITH ORDINALITY AS m (id, revision, place)
             INNER JOIN chokaq.jobs_dlq AS d ON d.id = m.id COLLATE "C" AND d.revision = m.revision
+            WHERE d.id = ANY (v_match.ids)
             ORDER BY m.place
             FOR UPDATE OF d SKIP LOCKED
         );
@@ -88,7 +89,8 @@ BEGIN
         SELECT count(*)
         INTO skipped_count
         FROM unnest(v_match.ids, v_match.revisions) AS m (id, revision)
-        INNER JOIN chokaq.jobs_dlq AS d ON d.id = m.id COLLATE "C" AND d.revision = m.revision;
+        INNER JOIN chokaq.jobs_dlq AS d ON d.id = m.id COLLATE "C" AND d.revision = m.revision
+        WHERE d.id = ANY (v_match.ids);
     END IF;
 
     RETURN NEXT;

@@ -1,6 +1,7 @@
 /*
 Who may do what: four roles, EXECUTE object by object, no right on any table: the procedures reach those by ownership.
-Safe to run again. Give them to your users by ALTER ROLE chokaq_worker ADD MEMBER [MyApplication];
+Run it as dbo, who owns the procedures and the tables. Safe to run again: it adds what is missing and takes nothing away.
+Give them to your users by ALTER ROLE chokaq_worker ADD MEMBER [MyApplication];
 
 chokaq_reader    reads jobs, the DLQ, the history, queues and health
 chokaq_worker    enqueues, fetches, finishes and sweeps

@@ -3,6 +3,9 @@ SET NOCOUNT, XACT_ABORT ON;
 
 DECLARE @Sql NVARCHAR(MAX) = N'';
 
+/* All or nothing: a view or a key of yours that reads a table stops it. */
+BEGIN TRANSACTION;
+
 /* What reads comes before what is read: procedures, views, functions, tables. */
 SELECT @Sql = STRING_AGG(CONVERT(NVARCHAR(MAX), d.Statement), N' ') WITHIN GROUP (ORDER BY d.Place, d.Statement)
 FROM (
@@ -52,3 +55,5 @@ IF @Sql <> N''
 DROP SEQUENCE IF EXISTS chokaq.JobNumbers;
 DROP SCHEMA IF EXISTS chokaq;
 DROP TABLE IF EXISTS dbo.chokaq_schema_history;
+
+COMMIT TRANSACTION;

@@ -136,3 +136,17 @@ fn outcomes(source: &Source) -> BTreeSet<String> {
     let text = source.field("Outcomes").unwrap_or_default();
     text.split('|').map(|part| part.split_whitespace().next().unwrap_or_default().to_owned()).collect()
 }
+
+#[test]
+fn a_read_past_locked_rows_asks_for_row_locks() {
+    // READPAST passes over locked rows, never over locked pages: left to itself, a scan may take pages, and wait.
+    for source in every_file().filter(|source| source.dialect == Dialect::Mssql) {
+        let tokens = source.tokens();
+        for at in (0..tokens.len()).filter(|at| is(&tokens[*at], "READPAST")) {
+            let end = (at..tokens.len()).find(|i| tokens[*i] == Token::RParen).expect("the hints end");
+            let start = (0..at).rev().find(|i| is(&tokens[*i], "WITH")).expect("the hints begin");
+            let has_rows = tokens[start..end].iter().any(|token| is(token, "ROWLOCK"));
+            assert!(has_rows, "{}: READPAST without ROWLOCK", source.path.display());
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::future::Future;
 
+use serde::Serialize;
 use time::OffsetDateTime;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -43,35 +44,56 @@ pub mod procedures {
     }
 
     procedures! {
-        ENQUEUE                 = "enqueue",                 Joining;
-        ENQUEUE_MANY            = "enqueue_many",            Joining;
-        FETCH_NEXT_BATCH        = "fetch_next_batch",        Joining;
-        MARK_AS_PROCESSING      = "mark_as_processing",      Joining;
-        KEEP_ALIVE              = "keep_alive",              Joining;
-        RELEASE_JOB             = "release_job",             Joining;
-        ARCHIVE_SUCCEEDED       = "archive_succeeded",       Joining;
-        RESCHEDULE_FOR_RETRY    = "reschedule_for_retry",    Joining;
-        MOVE_TO_DLQ             = "move_to_dlq",             Joining;
-        FAIL_JOB                = "fail_job",                Joining;
-        RECOVER_ABANDONED_BATCH = "recover_abandoned_batch", Joining;
-        RECOVER_ABANDONED       = "recover_abandoned",       Looping;
-        ARCHIVE_ZOMBIES_BATCH   = "archive_zombies_batch",   Joining;
-        ARCHIVE_ZOMBIES         = "archive_zombies",         Looping;
-        LIST_DLQ                = "list_dlq",                Reading;
-        GET_DLQ_JOB             = "get_dlq_job",             Reading;
-        GET_JOB                 = "get_job",                 Reading;
-        UPDATE_JOB_DATA         = "update_job_data",         Joining;
-        UPDATE_DLQ_JOB_DATA     = "update_dlq_job_data",     Joining;
-        RESURRECT               = "resurrect",               Joining;
-        RESURRECT_JOBS          = "resurrect_jobs",          Joining;
-        RESURRECT_BATCH         = "resurrect_batch",         Looping;
-        PURGE_DLQ_JOBS          = "purge_dlq_jobs",          Joining;
-        PURGE_DLQ               = "purge_dlq",               Looping;
-        PURGE_ARCHIVE_BATCH     = "purge_archive_batch",     Joining;
-        PURGE_ARCHIVE           = "purge_archive",           Looping;
-        GET_QUEUE_STATS         = "get_queue_stats",         Reading;
-        FOLD_COUNTERS           = "fold_counters",           Joining;
-        GET_VERSION             = "get_version",             Reading;
+        ENQUEUE                   = "enqueue",                   Joining;
+        ENQUEUE_MANY              = "enqueue_many",              Joining;
+        FETCH_NEXT_BATCH          = "fetch_next_batch",          Joining;
+        MARK_AS_PROCESSING        = "mark_as_processing",        Joining;
+        MARK_JOBS_AS_PROCESSING   = "mark_jobs_as_processing",   Joining;
+        KEEP_ALIVE                = "keep_alive",                Joining;
+        RELEASE_JOB               = "release_job",               Joining;
+        RELEASE_WORKER            = "release_worker",            Joining;
+        ARCHIVE_SUCCEEDED         = "archive_succeeded",         Joining;
+        ARCHIVE_SUCCEEDED_JOBS    = "archive_succeeded_jobs",    Joining;
+        RESCHEDULE_FOR_RETRY      = "reschedule_for_retry",      Joining;
+        MOVE_TO_DLQ               = "move_to_dlq",               Joining;
+        FAIL_JOB                  = "fail_job",                  Joining;
+        RECOVER_ABANDONED_BATCH   = "recover_abandoned_batch",   Joining;
+        RECOVER_ABANDONED         = "recover_abandoned",         Looping;
+        ARCHIVE_ZOMBIES_BATCH     = "archive_zombies_batch",     Joining;
+        ARCHIVE_ZOMBIES           = "archive_zombies",           Looping;
+        LIST_DLQ                  = "list_dlq",                  Reading;
+        GET_DLQ_JOB               = "get_dlq_job",               Reading;
+        GET_JOB                   = "get_job",                   Reading;
+        GET_JOB_HISTORY           = "get_job_history",           Reading;
+        SUMMARIZE_DLQ             = "summarize_dlq",             Reading;
+        UPDATE_JOB_DATA           = "update_job_data",           Joining;
+        UPDATE_DLQ_JOB_DATA       = "update_dlq_job_data",       Joining;
+        RESURRECT                 = "resurrect",                 Joining;
+        RESURRECT_JOBS            = "resurrect_jobs",            Joining;
+        RESURRECT_BATCH           = "resurrect_batch",           Looping;
+        RESURRECT_BY_FILTER_BATCH = "resurrect_by_filter_batch", Joining;
+        RESURRECT_BY_FILTER       = "resurrect_by_filter",       Looping;
+        CANCEL_JOBS               = "cancel_jobs",               Joining;
+        ARCHIVE_CANCELLED_BATCH   = "archive_cancelled_batch",   Looping;
+        PURGE_DLQ_JOBS            = "purge_dlq_jobs",            Joining;
+        PURGE_DLQ                 = "purge_dlq",                 Looping;
+        PURGE_DLQ_BY_FILTER_BATCH = "purge_dlq_by_filter_batch", Joining;
+        PURGE_DLQ_BY_FILTER       = "purge_dlq_by_filter",       Looping;
+        PURGE_ARCHIVE_BATCH       = "purge_archive_batch",       Joining;
+        PURGE_ARCHIVE             = "purge_archive",             Looping;
+        PURGE_HISTORY_BATCH       = "purge_history_batch",       Joining;
+        PURGE_HISTORY             = "purge_history",             Looping;
+        SET_QUEUE_PAUSED          = "set_queue_paused",          Joining;
+        SET_QUEUE_ACTIVE          = "set_queue_active",          Joining;
+        SET_QUEUE_MAX_WORKERS     = "set_queue_max_workers",     Joining;
+        SET_QUEUE_ZOMBIE_TIMEOUT  = "set_queue_zombie_timeout",  Joining;
+        SET_QUEUE_RETRY_POLICY    = "set_queue_retry_policy",    Joining;
+        GET_QUEUES                = "get_queues",                Reading;
+        GET_QUEUE_STATS           = "get_queue_stats",           Reading;
+        GET_SUMMARY_STATS         = "get_summary_stats",         Reading;
+        GET_HEALTH                = "get_health",                Reading;
+        FOLD_COUNTERS             = "fold_counters",             Joining;
+        GET_VERSION               = "get_version",               Reading;
     }
 }
 
@@ -125,8 +147,13 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn int(self, name: &'static str, value: impl Into<Option<i32>>) -> Self {
-        let value = value.into().map(Argument::Int);
+        let value = value.into().map(|number| Argument::Int(Some(number)));
         self.push(name, value)
+    }
+
+    /// The same for a parameter without a default: NULL is said.
+    pub(crate) fn required_int(self, name: &'static str, value: Option<i32>) -> Self {
+        self.push(name, Some(Argument::Int(value)))
     }
 
     pub(crate) fn big(self, name: &'static str, value: impl Into<Option<i64>>) -> Self {
@@ -143,6 +170,11 @@ impl<'a> Call<'a> {
         self.push(name, value.then_some(Argument::Flag(true)))
     }
 
+    /// A flag that is said either way: it has no default, or one that nobody should have to know.
+    pub(crate) fn required_flag(self, name: &'static str, value: bool) -> Self {
+        self.push(name, Some(Argument::Flag(value)))
+    }
+
     pub(crate) fn time(self, name: &'static str, value: impl Into<Option<OffsetDateTime>>) -> Self {
         let value = value.into().map(Argument::Time);
         self.push(name, value)
@@ -155,6 +187,16 @@ impl<'a> Call<'a> {
 
     pub(crate) fn json(self, name: &'static str, value: Cow<'a, str>) -> Self {
         self.push(name, Some(Argument::Json(value)))
+    }
+
+    /// An array of objects, each with the names of the contract.
+    pub(crate) fn objects<T: Serialize>(self, name: &'static str, values: &[T]) -> Result<Self> {
+        let json = serde_json::to_string(values).map_err(|error| {
+            Error::new(ErrorKind::InvalidArgument, error.to_string())
+                .with_procedure(self.procedure.name)
+                .with_source(error)
+        })?;
+        Ok(self.json(name, Cow::Owned(json)))
     }
 }
 

@@ -188,6 +188,11 @@ fn command<'a>(procedure: &str, arguments: &'a [(&'static str, Cow<'_, Argument<
             Argument::Small(number) => command.bind_param(name, *number),
             Argument::Int(number) => command.bind_param(name, *number),
             Argument::Big(number) => command.bind_param(name, *number),
+            // TDS has no NaN: the server would refuse the whole request and name nothing.
+            Argument::Float(number) if !number.is_finite() => {
+                let message = format!("{name} must be a finite number.");
+                return Err(Error::new(ErrorKind::InvalidArgument, message));
+            }
             Argument::Float(number) => command.bind_param(name, *number),
             Argument::Flag(flag) => command.bind_param(name, *flag),
             Argument::Time(instant) => {
@@ -319,6 +324,14 @@ mod tests {
         let error = command("purge_archive", &arguments).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains("@OlderThanUtc"), "{error}");
+    }
+
+    #[test]
+    fn a_number_that_tds_does_not_know_is_refused_by_name() {
+        let arguments = [("backoff_multiplier", Cow::Owned(Argument::Float(f64::NAN)))];
+        let error = command("set_queue_retry_policy", &arguments).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("@BackoffMultiplier"), "{error}");
     }
 
     #[test]

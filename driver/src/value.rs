@@ -17,7 +17,7 @@ pub enum Argument<'a> {
     /// `smallint`; T-SQL's `tinyint` takes it too.
     Small(i16),
     /// `int`.
-    Int(i32),
+    Int(Option<i32>),
     /// `bigint`.
     Big(i64),
     /// `float`.

@@ -1,15 +1,12 @@
 //! `chokaq archive`: looking after the jobs that succeeded.
 
-use std::time::Duration;
-
 use chokaq::PurgeArchive;
 use clap::{Args, Subcommand};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::consent::Consent;
 use super::operator::Operator;
-use super::{Answer, Failure, Session, loops, parse, warn};
+use super::when::{CutOff, written};
+use super::{Answer, Failure, Session, loops, warn};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -17,7 +14,13 @@ pub enum Command {
     Purge(Purge),
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  chokaq archive purge --older-than 90d
+  chokaq archive purge --before 2026-01-01T00:00:00Z --max-batches 100 --yes";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Purge {
     #[command(flatten)]
     cut_off: CutOff,
@@ -33,26 +36,6 @@ pub struct Purge {
     consent: Consent,
 }
 
-/// Exactly one of them.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub struct CutOff {
-    /// Longer ago than this, counted from now on the server's clock, for instance 90d
-    #[arg(long, value_name = "DURATION", value_parser = parse::duration)]
-    older_than: Option<Duration>,
-    /// Strictly before this instant, for instance 2026-01-31T08:00:00Z
-    #[arg(long, value_name = "INSTANT", value_parser = parse::instant)]
-    before: Option<OffsetDateTime>,
-}
-
-impl CutOff {
-    /// An age is counted from the whole second before `now`, which reads better in the question.
-    fn instant(&self, now: OffsetDateTime) -> Result<OffsetDateTime, Failure> {
-        let by_age = || now.truncate_to_second().checked_sub(self.older_than?.try_into().ok()?);
-        self.before.or_else(by_age).ok_or_else(|| Failure::new("--older-than reaches beyond the calendar"))
-    }
-}
-
 impl Command {
     pub async fn run(self, session: &Session) -> Result<Answer, Failure> {
         match self {
@@ -63,10 +46,11 @@ impl Command {
 
 impl Purge {
     async fn run(self, session: &Session) -> Result<Answer, Failure> {
-        let client = session.patient(&session.client().await?);
-        let older_than = self.cut_off.instant(client.get_version().await?.server_time)?;
+        let (client, now) = session.client_and_clock().await?;
+        let client = session.patient(&client);
+        let older_than = self.cut_off.instant(now)?;
         let by = self.operator.name()?;
-        let shown = older_than.format(&Rfc3339).map_err(Failure::new)?;
+        let shown = written(older_than)?;
         if !self.consent.ask(&format!("delete the archived jobs that finished before {shown} for good?"))? {
             return Ok(Answer::No);
         }
@@ -82,25 +66,5 @@ impl Purge {
             warn(format_args!("{} rows are held by others and stay; run it again", result.skipped_count));
         }
         Ok(Answer::Yes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use time::macros::datetime;
-
-    use super::*;
-
-    #[test]
-    fn an_age_is_counted_back_from_now() {
-        let cut_off = CutOff { older_than: Some(Duration::from_secs(86_400)), before: None };
-        let instant = cut_off.instant(datetime!(2026-03-01 12:00 UTC)).unwrap();
-        assert_eq!(instant, datetime!(2026-02-28 12:00 UTC));
-    }
-
-    #[test]
-    fn an_age_beyond_the_calendar_is_refused() {
-        let cut_off = CutOff { older_than: Some(Duration::MAX), before: None };
-        assert!(cut_off.instant(datetime!(2026-03-01 12:00 UTC)).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! A question before what cannot be undone.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal};
 
 use clap::Args;
@@ -8,8 +9,10 @@ use dialoguer::Confirm;
 use super::failure::Failure;
 
 /// `1 job`, `2 jobs`.
-pub fn jobs(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "job" } else { "jobs" })
+pub fn jobs(count: impl Display) -> String {
+    let count = count.to_string();
+    let noun = if count == "1" { "job" } else { "jobs" };
+    format!("{count} {noun}")
 }
 
 /// How the user agrees.
@@ -26,12 +29,17 @@ impl Consent {
         if self.yes {
             return Ok(true);
         }
-        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        if !has_terminal() {
             return Err(Failure::new(format_args!("not done without your consent: {question}"))
                 .hint("there is no terminal to ask on; say --yes"));
         }
         confirm(question, false)
     }
+}
+
+/// Whether somebody is there to answer.
+pub fn has_terminal() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks on the terminal; `default` is what the return key alone means.

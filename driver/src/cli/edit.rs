@@ -1,23 +1,19 @@
 //! Changing a job's data: by options, or in the editor, guarded by the revision that was read.
 
-use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
-
 use clap::Args;
-use dialoguer::Editor;
-use similar::TextDiff;
 
-use super::consent::confirm;
+use super::consent::Consent;
+use super::editor::{self, Draft};
 use super::failure::{Failure, warn};
 use super::input::PayloadSource;
+use super::json;
 use super::operator::Operator;
-use super::output::visible;
 
 /// The changes that the command line names.
 #[derive(Debug, Args)]
 pub struct Changes {
     /// The id of the job
-    pub job_id: String,
+    job_id: String,
     #[command(flatten)]
     payload: PayloadSource,
     /// Set the payload to NULL
@@ -37,6 +33,8 @@ pub struct Changes {
     expected_revision: Option<i64>,
     #[command(flatten)]
     operator: Operator,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 /// The changes when everything about them is known.
@@ -50,23 +48,26 @@ pub struct Settled {
     pub clear_tags: bool,
     pub allow_invalid_json: bool,
     pub expected_revision: Option<i64>,
+    /// What was typed in the editor, if it was opened.
+    draft: Option<Draft>,
 }
 
 /// A job as it was read before the edit.
 #[derive(Debug)]
 pub struct Original {
     pub payload: Option<String>,
+    pub tags: Option<String>,
     pub error: Option<String>,
     pub revision: Option<i64>,
 }
 
 impl Changes {
-    /// Reads what the options name. When they (and `other` options) name no change, the payload is edited in the
+    /// Reads what the options name. When they (and `other` options) name no change, payload and tags are edited in the
     /// editor, and the revision that was read becomes the expected one. `None`: there is nothing to do.
     pub async fn settle(
         self,
         other: bool,
-        original: impl AsyncFnOnce() -> Result<Option<Original>, Failure>,
+        original: impl AsyncFnOnce(&str) -> Result<Option<Original>, Failure>,
     ) -> Result<Option<Settled>, Failure> {
         let names_a_change =
             other || self.payload.is_given() || self.clear_payload || self.tags.is_some() || self.clear_tags;
@@ -79,80 +80,64 @@ impl Changes {
             clear_tags: self.clear_tags,
             allow_invalid_json: self.allow_invalid_json,
             expected_revision: self.expected_revision,
+            draft: None,
         };
         if names_a_change {
+            check_payload(settled.payload.as_deref(), settled.allow_invalid_json)?;
             return Ok(Some(settled));
         }
-        need_a_terminal()?;
-        let Some(original) = original().await? else {
+        editor::need_one()?;
+        let Some(original) = original(&settled.job_id).await? else {
             warn(format_args!("not_found: {}", settled.job_id));
             return Ok(None);
         };
         settled.expected_revision = settled.expected_revision.or(original.revision);
-        settled.payload = in_editor(&original, settled.allow_invalid_json)?;
-        Ok(settled.payload.is_some().then_some(settled))
-    }
-}
-
-/// Refuses where nobody could answer an editor.
-pub fn need_a_terminal() -> Result<(), Failure> {
-    if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        return Ok(());
-    }
-    Err(Failure::new("no change was named, and there is no terminal for an editor")
-        .hint("name the change, for instance with --payload, --payload-file or --tags"))
-}
-
-/// Opens $VISUAL or $EDITOR on the payload and asks whether what came back is meant. `None`: it is not.
-pub fn in_editor(original: &Original, allow_invalid_json: bool) -> Result<Option<String>, Failure> {
-    let before = original.payload.as_deref().unwrap_or_default();
-    let mut stderr = io::stderr();
-    if let Some(error) = &original.error {
-        writeln!(stderr, "the job's error: {}", visible(error))?;
-    }
-    let mut text = before.to_owned();
-    loop {
-        let edited =
-            Editor::new().extension(".json").trim_newlines(false).edit(&text).map_err(|error| {
-                Failure::new(format_args!("the editor failed: {error}")).hint("set VISUAL or EDITOR")
-            })?;
-        let Some(edited) = edited else {
-            warn("nothing was saved, nothing is changed");
+        settled.draft = editor::edit(original, settled.allow_invalid_json, &self.consent)?;
+        let Some(edited) = settled.draft.as_ref().and_then(Draft::edited) else {
             return Ok(None);
         };
-        text = without_added_line_end(before, edited);
-        if text == before {
-            warn("nothing is changed");
-            return Ok(None);
-        }
-        match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
-            Err(error) if !allow_invalid_json => {
-                warn(format_args!("the payload is not JSON: {error}"));
-                if !confirm("edit it again?", true)? {
-                    return Ok(None);
-                }
+        settled.payload = edited.payload;
+        settled.clear_tags = edited.tags.as_deref() == Some("");
+        settled.tags = edited.tags.filter(|tags| !tags.is_empty());
+        Ok(Some(settled))
+    }
+}
+
+impl Settled {
+    /// The answer to the changes, which are saved when its outcome is `saved`; else what was typed in the editor is kept.
+    pub fn conclude<T>(
+        self,
+        result: chokaq::Result<T>,
+        saved: &str,
+        outcome: impl FnOnce(&T) -> &'static str,
+    ) -> Result<T, Failure> {
+        let outcome = result.as_ref().ok().map(outcome);
+        let result = result.map_err(Failure::from);
+        match outcome {
+            Some(word) if word == saved => return result,
+            Some("changed") => {
+                warn("changed: the job is not as it was read any more; look at it again before you go on")
             }
-            _ => break,
+            Some(word) => warn(format_args!("{word}: nothing was saved")),
+            None => {}
+        }
+        match self.draft {
+            // The revision that was read has had its answer.
+            Some(draft) if outcome.is_some() => draft.without_revision().outlive(result),
+            Some(draft) => draft.outlive(result),
+            None => result,
         }
     }
-    writeln!(stderr, "{}", visible(&diff(before, &text)))?;
-    Ok(confirm("take this?", true)?.then_some(text))
 }
 
-/// Editors end a file with a line end; a payload that had none does not get one by that.
-fn without_added_line_end(before: &str, mut edited: String) -> String {
-    if !before.ends_with('\n') && edited.ends_with('\n') {
-        edited.pop();
-    }
-    edited
-}
-
-fn diff(before: &str, after: &str) -> String {
-    let mut text = String::new();
-    let diff = TextDiff::from_lines(before, after);
-    // Writing into a String cannot fail.
-    let _ = write!(text, "{}", diff.unified_diff().header("before", "after").missing_newline_hint(false));
-    text
+/// Refuses a payload that is not JSON, and shows where it breaks.
+pub fn check_payload(payload: Option<&str>, allow_invalid_json: bool) -> Result<(), Failure> {
+    let Some((payload, Err(broken))) = payload.filter(|_| !allow_invalid_json).map(|text| (text, json::check(text)))
+    else {
+        return Ok(());
+    };
+    Err(Failure::new(format_args!("the payload is not JSON: {broken}\n{}", broken.excerpt(payload)))
+        .hint("nothing was saved; mend it, or keep it as it is with --allow-invalid-json"))
 }
 
 #[cfg(test)]
@@ -160,15 +145,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_end_that_an_editor_adds_is_not_part_of_the_payload() {
-        assert_eq!(without_added_line_end("{}", "{ }\n".to_owned()), "{ }");
-        assert_eq!(without_added_line_end("{}\n", "{ }\n".to_owned()), "{ }\n");
-        assert_eq!(without_added_line_end("{}", "{ }".to_owned()), "{ }");
-    }
-
-    #[test]
-    fn a_diff_shows_the_line_that_was_repaired() {
-        let shown = diff("{\n\"a\": 1\n\"b\": 2\n}", "{\n\"a\": 1,\n\"b\": 2\n}");
-        assert!(shown.contains("-\"a\": 1\n+\"a\": 1,\n"), "{shown}");
+    fn a_payload_that_is_not_json_is_refused_with_the_place_unless_it_may_be() {
+        let broken = Some("{\"a\": 1\n\"b\": 2}");
+        let Err(Failure::Error { message, .. }) = check_payload(broken, false) else {
+            panic!("it is broken");
+        };
+        assert!(message.contains("at line 2, column 1\n1 | {\"a\": 1\n2 | \"b\": 2}\n  | ^"), "{message}");
+        assert!(check_payload(broken, true).is_ok());
+        assert!(check_payload(Some("{}"), false).is_ok());
+        assert!(check_payload(None, false).is_ok());
     }
 }

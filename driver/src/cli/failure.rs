@@ -37,6 +37,17 @@ impl Failure {
         }
     }
 
+    /// Adds to what the user may do.
+    pub fn also(self, more: &str) -> Self {
+        match &self {
+            Self::Error { hint: Some(hint), .. } => {
+                let both = format!("{hint}; {more}");
+                self.hint(both)
+            }
+            _ => self.hint(more),
+        }
+    }
+
     /// Writes the `error:` and `hint:` lines.
     pub fn report(&self) {
         let Self::Error { message, hint } = self else {
@@ -52,7 +63,7 @@ impl Failure {
 /// A line for people about a command that went well: it must not be taken for data.
 pub fn note(message: impl fmt::Display) {
     use io::Write;
-    let _ = writeln!(anstream::stderr(), "{message}");
+    let _ = writeln!(anstream::stderr(), "{}", visible(&message.to_string()));
 }
 
 /// A `warning:` line: the command goes on.
@@ -114,7 +125,14 @@ impl From<LocalError> for Failure {
 impl From<chokaq::Error> for Failure {
     fn from(error: chokaq::Error) -> Self {
         let failure = Self::new(&error);
-        match hint_for(error.kind(), error.code()) {
+        let hint = match (error.kind(), error.procedure()) {
+            // No call, so a deployment.
+            (ErrorKind::PermissionDenied, None) => {
+                Some("deploying is for the owner of schema chokaq, or of the database")
+            }
+            (kind, _) => hint_for(kind, error.code()),
+        };
+        match hint {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
@@ -142,9 +160,10 @@ fn hint_for(kind: ErrorKind, code: Option<&str>) -> Option<&'static str> {
         ErrorKind::Configuration => {
             Some("a URL looks like postgres://user:password@host/database or mssql://user:password@host/database")
         }
-        ErrorKind::PermissionDenied => {
-            Some("the login needs EXECUTE on the procedure of this call, and on PostgreSQL also USAGE on schema chokaq")
-        }
+        ErrorKind::PermissionDenied => Some(
+            "the login needs a role: chokaq_reader to look, chokaq_worker to work, chokaq_operator to repair, \
+             chokaq_admin to purge",
+        ),
         ErrorKind::InvariantBroken => {
             Some("a rule of the tables was broken by something else than the procedures; see procedures/README.md")
         }
@@ -155,6 +174,13 @@ fn hint_for(kind: ErrorKind, code: Option<&str>) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_hint_stands_beside_the_first() {
+        for (failure, told) in [(Failure::new("no").also("b"), "b"), (Failure::new("no").hint("a").also("b"), "a; b")] {
+            assert!(matches!(failure, Failure::Error { hint: Some(hint), .. } if hint == told));
+        }
+    }
 
     #[test]
     fn a_broken_pipe_is_no_error() {

@@ -1,5 +1,6 @@
 //! Where the command line takes payloads, error texts and ids from: arguments, files, standard input.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -74,28 +75,40 @@ impl ErrorSource {
 
 /// Jobs by their ids.
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 pub struct JobIds {
     /// The ids of the jobs
     #[arg(value_name = "JOB_ID")]
     ids: Vec<String>,
     /// A file with the ids, - for standard input: a JSON array, one a line, or what `--json dlq list` prints
-    #[arg(long, value_name = "FILE")]
-    ids_file: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", alias = "ids-file")]
+    ids_from: Option<PathBuf>,
 }
 
 impl JobIds {
-    /// Whether they come as a list, which may hold one or many.
+    /// Whether any are named, or a list of them.
+    pub fn is_given(&self) -> bool {
+        !self.ids.is_empty() || self.is_list()
+    }
+
+    /// Whether they come as a list, which may hold one, many or none.
     pub fn is_list(&self) -> bool {
-        self.ids_file.is_some()
+        self.ids_from.is_some()
     }
 
     /// The ids, in their order; a list may hold none.
-    pub fn read(self) -> Result<Vec<String>, Failure> {
-        let Some(path) = self.ids_file else {
-            return Ok(self.ids);
-        };
-        parse::ids(&text_of(&path)?)
-            .map_err(|problem| Failure::new(format_args!("cannot read ids from {}: {problem}", name_of(&path))))
+    pub fn read(&self) -> Result<Vec<String>, Failure> {
+        match &self.ids_from {
+            Some(path) => parse::ids(&text_of(path)?)
+                .map_err(|problem| Failure::new(format_args!("cannot read ids from {}: {problem}", name_of(path)))),
+            None if self.ids.is_empty() => Err(Failure::new("no job was named").hint("name ids, or --ids-from FILE")),
+            None => Ok(self.ids.clone()),
+        }
     }
+}
+
+/// A word of a command line that is shown to be copied into a shell.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    // Only U+0000 cannot be quoted, which neither an argument nor an id can hold.
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }

@@ -1,24 +1,35 @@
 //! The tree of commands. One file per group; what they share has a file each too.
 
 mod archive;
+mod completions;
 mod consent;
 mod dev;
+mod diff;
 mod dlq;
 mod edit;
+mod editor;
 mod failure;
+mod health;
+mod history;
 mod input;
 mod interrupt;
 mod job;
+mod json;
 mod loops;
+mod man;
 mod migrate;
 mod operator;
 mod output;
+mod page;
 mod parse;
 mod progress;
+mod queue;
 mod session;
 mod stats;
 mod sweep;
 mod version;
+mod when;
+mod worker;
 
 use std::time::Duration;
 
@@ -85,17 +96,32 @@ enum Command {
     /// Inspect failed jobs, repair them, bring them back
     #[command(subcommand)]
     Dlq(Box<dlq::Command>),
+    /// Pause queues, limit them, set how their jobs are retried
+    #[command(subcommand)]
+    Queue(queue::Command),
+    /// Free what a dead worker left behind
+    #[command(subcommand)]
+    Worker(worker::Command),
     /// Look after the jobs that succeeded
     #[command(subcommand)]
     Archive(archive::Command),
+    /// Look after the record of what operators did
+    #[command(subcommand)]
+    History(history::Command),
     /// Free abandoned jobs and move zombies to the DLQ
     Sweep(sweep::Sweep),
-    /// Show each queue's jobs and counters
+    /// Show the jobs and counters of each queue, or of all together
     Stats(stats::Stats),
+    /// Show how each queue does; exit code 1 when a threshold is exceeded
+    Health(health::Health),
     /// Start a local PostgreSQL, deploy, print its URL and stay until Ctrl-C
     Dev(dev::Dev),
     /// Watch a broken job fail, be repaired and succeed, on real rows
     Demo(Demo),
+    /// Print a script that completes commands and options in a shell
+    Completions(completions::Completions),
+    /// Print the manual page, or write all of them
+    Man(man::Man),
     /// Show the version of this program and of the procedures in the database
     Version,
 }
@@ -109,11 +135,17 @@ impl Cli {
             Command::Migrate(command) => command.run(&session).await,
             Command::Job(command) => command.run(&session).await,
             Command::Dlq(command) => command.run(&session).await,
+            Command::Queue(command) => command.run(&session).await,
+            Command::Worker(command) => command.run(&session).await,
             Command::Archive(command) => command.run(&session).await,
+            Command::History(command) => command.run(&session).await,
             Command::Sweep(sweep) => sweep.run(&session).await,
             Command::Stats(stats) => stats.run(&session).await,
+            Command::Health(health) => health.run(&session).await,
             Command::Dev(dev) => dev.run(&session).await,
             Command::Demo(demo) => demo.run(&session).await,
+            Command::Completions(completions) => completions.run(),
+            Command::Man(man) => man.run(),
             Command::Version => version::run(&session).await,
         }
     }
@@ -147,9 +179,20 @@ mod tests {
 
     #[test]
     fn ids_come_from_one_place() {
-        for line in ["chokaq dlq purge --by me", "chokaq dlq purge a --ids-file b --by me"] {
+        for line in ["chokaq dlq purge a --ids-from b --by me", "chokaq job cancel a --ids-file b --by me"] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn no_help_shows_a_value_of_the_environment() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments().filter(|argument| argument.get_env().is_some()) {
+                assert!(argument.is_hide_env_values_set(), "{} {}", command.get_name(), argument.get_id());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
     }
 
     #[test]

@@ -12,7 +12,8 @@ pub struct Operator {
         long,
         value_name = "NAME",
         env = "CHOKAQ_OPERATOR",
-        aliases = ["modified-by", "moved-by", "purged-by", "resurrected-by"]
+        hide_env_values = true,
+        aliases = ["cancelled-by", "modified-by", "moved-by", "purged-by", "resurrected-by"]
     )]
     by: Option<String>,
 }

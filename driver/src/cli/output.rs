@@ -49,6 +49,19 @@ impl Output {
         self.rows_under(|column| column, rows, columns)
     }
 
+    /// Shows rows that come page by page. A pipe gets the line of names with the first page, a terminal with each: what
+    /// the following pages are as wide as is not known yet.
+    pub fn page<T: Serialize>(self, rows: &[T], columns: &[&str], is_first: bool) -> io::Result<()> {
+        match self {
+            Self::Plain if !is_first => {
+                let mut out = BufWriter::new(io::stdout().lock());
+                write_cells(&mut out, &cells(rows, columns)?)?;
+                out.flush()
+            }
+            _ => self.rows(rows, columns),
+        }
+    }
+
     /// Shows rows, on a terminal under headings of their own.
     pub fn rows_under<T: Serialize>(self, heading: fn(&str) -> &str, rows: &[T], columns: &[&str]) -> io::Result<()> {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -61,19 +74,14 @@ impl Output {
         out.flush()
     }
 
-    /// Shows one row: people see its columns below each other, long texts in full.
+    /// Shows one row: people see its columns below each other.
     pub fn record<T: Serialize>(self, row: &T) -> io::Result<()> {
         let mut out = BufWriter::new(io::stdout().lock());
         if let Self::Json = self {
             write_json(&mut out, std::slice::from_ref(row))?;
         } else {
             let fields = fields(row)?;
-            // The reason is shown by its name already.
-            let shown = fields.iter().filter(|(name, _)| *name != "FailureReasonName");
-            let lines = shown.map(|(name, value)| match self {
-                Self::Terminal => (name.as_str(), visible(&text(name, value))),
-                _ => (name.as_str(), text(name, value)),
-            });
+            let lines = fields.iter().map(|(name, value)| (name.as_str(), visible(&text(name, value))));
             write_record(&mut out, &lines.collect::<Vec<_>>())?;
         }
         out.flush()
@@ -84,6 +92,13 @@ impl Output {
         let fields = fields(row)?;
         let columns = fields.keys().map(String::as_str).collect::<Vec<_>>();
         self.rows(std::slice::from_ref(row), &columns)
+    }
+
+    /// Writes a whole document, such as a script for a shell.
+    pub fn document(text: &[u8]) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text)?;
+        out.flush()
     }
 
     /// Shows one line of text, such as a URL.
@@ -104,6 +119,10 @@ fn write_json<T: Serialize>(out: &mut impl Write, rows: &[T]) -> io::Result<()> 
 
 fn write_plain(out: &mut impl Write, columns: &[&str], cells: &[Vec<String>]) -> io::Result<()> {
     writeln!(out, "{}", columns.join("\t"))?;
+    write_cells(out, cells)
+}
+
+fn write_cells(out: &mut impl Write, cells: &[Vec<String>]) -> io::Result<()> {
     for row in cells {
         let row = row.iter().map(|cell| escape(cell)).collect::<Vec<_>>();
         writeln!(out, "{}", row.join("\t"))?;
@@ -111,7 +130,13 @@ fn write_plain(out: &mut impl Write, columns: &[&str], cells: &[Vec<String>]) ->
     Ok(())
 }
 
-fn write_record(out: &mut impl Write, lines: &[(&str, String)]) -> io::Result<()> {
+/// Rows as a table on standard error, where people look before they answer a question.
+pub fn aside<T: Serialize>(rows: &[T], columns: &[&str]) -> io::Result<()> {
+    write_table(&mut io::stderr().lock(), |column| column, columns, &cells(rows, columns)?)
+}
+
+/// Names and values below each other.
+pub fn write_record(out: &mut impl Write, lines: &[(&str, String)]) -> io::Result<()> {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     for (name, value) in lines {
         writeln!(out, "{name:width$}  {value}")?;
@@ -181,7 +206,8 @@ fn cells<T: Serialize>(rows: &[T], columns: &[&str]) -> io::Result<Vec<Vec<Strin
         .collect()
 }
 
-fn fields<T: Serialize>(row: &T) -> io::Result<Map<String, Value>> {
+/// The columns of a row by their names, in their order.
+pub fn fields<T: Serialize>(row: &T) -> io::Result<Map<String, Value>> {
     match serde_json::to_value(row)? {
         Value::Object(fields) => Ok(fields),
         other => Err(io::Error::other(format!("not a row: {other}"))),
@@ -189,7 +215,7 @@ fn fields<T: Serialize>(row: &T) -> io::Result<Map<String, Value>> {
 }
 
 /// A value for people: texts without quotes, NULL as nothing, the contract's numbers by their names.
-fn text(column: &str, value: &Value) -> String {
+pub fn text(column: &str, value: &Value) -> String {
     let name = value.as_i64().and_then(|number| match column {
         "FailureReason" => {
             FailureReason::ALL.iter().find(|it| i64::from(i16::from(**it)) == number).map(|it| it.name())
@@ -210,6 +236,7 @@ fn escape(cell: &str) -> String {
 
 /// A value must not steer the terminal that shows it: control characters but line ends and tabs are shown as symbols.
 pub fn visible(cell: &str) -> String {
+    let cell = cell.replace("\r\n", "\n");
     cell.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 
@@ -293,6 +320,6 @@ mod tests {
 
     #[test]
     fn a_value_cannot_steer_the_terminal() {
-        assert_eq!(visible("a\u{1b}[31mb\nc"), "a\u{fffd}[31mb\nc");
+        assert_eq!(visible("a\u{1b}[31mb\r\nc\rd"), "a\u{fffd}[31mb\nc\u{fffd}d");
     }
 }

@@ -8,6 +8,8 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::when::When;
+
 /// A span of time with its unit: `300s`, `90d`, `1h 30m`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| format!("{error}; write for instance 300s, 15m or 90d"))
@@ -30,6 +32,39 @@ pub fn milliseconds(text: &str) -> Result<f64, String> {
 /// An instant with its zone: `2026-01-31T08:00:00Z`.
 pub fn instant(text: &str) -> Result<OffsetDateTime, String> {
     OffsetDateTime::parse(text, &Rfc3339).map_err(|error| format!("{error}; write for instance 2026-01-31T08:00:00Z"))
+}
+
+/// An instant, or an age: `2026-01-31T08:00:00Z`, `2h`.
+pub fn when(text: &str) -> Result<When, String> {
+    let age = || humantime::parse_duration(text).ok().map(When::Ago);
+    let read = instant(text).ok().map(When::At).or_else(age);
+    read.ok_or_else(|| "write an instant, 2026-01-31T08:00:00Z, or how long ago, 2h or 1d".to_owned())
+}
+
+/// A rate per second.
+pub fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.0..=f64::MAX).contains(&rate) => Ok(rate),
+        _ => Err("write a number of 0 or more, for instance 0.5".to_owned()),
+    }
+}
+
+/// A value that may be taken away: `none`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrNone(pub Option<i32>);
+
+/// A number, or `none`.
+pub fn number_or_none(text: &str) -> Result<OrNone, String> {
+    or_none(text, |number| number.parse().map_err(|_| "write a whole number, or none".to_owned()))
+}
+
+/// A span in whole seconds, or `none`.
+pub fn seconds_or_none(text: &str) -> Result<OrNone, String> {
+    or_none(text, seconds)
+}
+
+fn or_none(text: &str, parse: impl FnOnce(&str) -> Result<i32, String>) -> Result<OrNone, String> {
+    if text.eq_ignore_ascii_case("none") { Ok(OrNone(None)) } else { parse(text).map(|value| OrNone(Some(value))) }
 }
 
 /// A failure reason by its name, which help and errors list, or by its number.
@@ -93,6 +128,32 @@ mod tests {
     fn an_instant_needs_its_zone() {
         assert!(instant("2026-01-31T08:00:00Z").is_ok());
         assert!(instant("2026-01-31T08:00:00").is_err());
+    }
+
+    #[test]
+    fn a_time_is_an_instant_or_an_age() {
+        assert_eq!(when("2h"), Ok(When::Ago(Duration::from_secs(7_200))));
+        assert_eq!(when("2026-01-31T08:00:00Z"), instant("2026-01-31T08:00:00Z").map(When::At));
+        for wrong in ["yesterday", "2026-01-31", "2", ""] {
+            assert!(when(wrong).unwrap_err().contains("2h"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn none_takes_a_value_away() {
+        assert_eq!(number_or_none("none"), Ok(OrNone(None)));
+        assert_eq!(number_or_none("0"), Ok(OrNone(Some(0))));
+        assert_eq!(seconds_or_none("2m"), Ok(OrNone(Some(120))));
+        assert!(number_or_none("nothing").is_err());
+        assert!(seconds_or_none("2").is_err());
+    }
+
+    #[test]
+    fn a_rate_is_a_number_that_can_be_exceeded() {
+        assert_eq!(rate("0.5"), Ok(0.5));
+        for wrong in ["-1", "NaN", "inf", "fast"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! How far a long loop is, on standard error; nothing where that is no terminal.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar over a known number of jobs.
@@ -19,4 +21,11 @@ pub fn count(doing: &'static str) -> ProgressBar {
         count.set_style(style);
     }
     count
+}
+
+/// One call that may take long and says nothing before its end.
+pub fn spinner(doing: &'static str) -> ProgressBar {
+    let spinner = ProgressBar::new_spinner().with_message(doing);
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner
 }

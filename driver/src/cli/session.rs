@@ -4,10 +4,9 @@ use std::env;
 use std::time::Duration;
 
 use chokaq::{Client, Config};
-use serde::Serialize;
+use time::OffsetDateTime;
 
-use super::Answer;
-use super::failure::{Failure, warn};
+use super::failure::Failure;
 use super::output::Output;
 
 /// Where the URL comes from, after the flag.
@@ -36,9 +35,14 @@ impl Session {
 
     /// Connects to the named database and checks that this program knows its procedures.
     pub async fn client(&self) -> Result<Client, Failure> {
+        Ok(self.client_and_clock().await?.0)
+    }
+
+    /// The same, and what the server's clock says: ages are counted on it.
+    pub async fn client_and_clock(&self) -> Result<(Client, OffsetDateTime), Failure> {
         let client = self.bare_client().await?;
-        client.check_version().await?;
-        Ok(client)
+        let now = client.check_version().await?.server_time;
+        Ok((client, now))
     }
 
     /// Connects to the named database, whatever is in it.
@@ -58,16 +62,6 @@ impl Session {
             Some(limit) => client.with_timeout(Some(limit)),
             None => client,
         })
-    }
-
-    /// Shows the job that was asked for; a miss is told on standard error.
-    pub fn show<T: Serialize>(&self, job: Option<T>, job_id: &str) -> Result<Answer, Failure> {
-        let Some(job) = job else {
-            warn(format_args!("not_found: {job_id}"));
-            return Ok(Answer::No);
-        };
-        self.output.record(&job)?;
-        Ok(Answer::Yes)
     }
 
     /// The client for looping procedures, which take as long as they need unless the user said otherwise.

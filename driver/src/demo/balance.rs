@@ -1,6 +1,6 @@
 //! The end of the story: what the counters say is held against where the jobs really are.
 
-use chokaq::{Client, ListDlq, Pillar, QueueStats};
+use chokaq::{Client, DlqFilter, ListDlq, Pillar, QueueStats};
 
 use crate::cli::Failure;
 
@@ -50,7 +50,8 @@ pub async fn check(client: &Client, queue: &str, job_ids: &[String]) -> Result<V
         }
         found.resurrections += i64::from(job.resurrect_count);
     }
-    let listed = client.list_dlq(&ListDlq { queue: Some(queue), limit: Some(ALL), ..ListDlq::default() }).await?;
+    let filter = DlqFilter { queue: Some(queue), ..DlqFilter::default() };
+    let listed = client.list_dlq(&ListDlq { filter, limit: Some(ALL), ..ListDlq::default() }).await?;
     let stats = client.get_queue_stats(Some(queue)).await?;
     let stats = stats.first().ok_or_else(|| Failure::new(format_args!("queue {queue} has no counters")))?;
     Ok(compare(stats, &found, i64::try_from(listed.len()).unwrap_or(i64::MAX)))

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use chokaq::{
-    Client, Dialect, Enqueue, EnqueueOutcome, FailureReason, FetchNextBatch, Job, ListDlq, PurgeArchive, Resurrect,
-    ResurrectOutcome,
+    Client, Dialect, DlqFilter, Enqueue, EnqueueOutcome, FailureReason, FetchNextBatch, Job, ListDlq, PurgeArchive,
+    Resurrect, ResurrectOutcome,
 };
 
 use super::cast::{BROKEN, Cast, repaired};
@@ -85,8 +85,8 @@ impl Story<'_> {
 
     async fn operator_looks(&self, mails: &[String]) -> Result<(), Failure> {
         self.narrator.chapter("An operator asks the DLQ what failed, and why")?;
-        let filter = ListDlq { queue: Some(&self.cast.mail_queue), ..ListDlq::default() };
-        let listed = self.client.list_dlq(&filter).await?;
+        let filter = DlqFilter { queue: Some(&self.cast.mail_queue), ..DlqFilter::default() };
+        let listed = self.client.list_dlq(&ListDlq { filter, ..ListDlq::default() }).await?;
         let [failed] = listed.as_slice() else {
             return Err(Failure::new("the DLQ does not hold exactly the broken mail"));
         };
@@ -177,13 +177,13 @@ impl Story<'_> {
 
     async fn zombies_come_back(&self) -> Result<(), Failure> {
         self.narrator.chapter("Reports are safe to run twice, so the operator brings them all back")?;
-        let filter = ListDlq {
+        let filter = DlqFilter {
             queue: Some(&self.cast.report_queue),
             failure_reason: Some(FailureReason::Zombie),
-            limit: Some(1000),
-            ..ListDlq::default()
+            ..DlqFilter::default()
         };
-        let zombies = self.client.list_dlq(&filter).await?.into_iter().map(|job| job.job_id).collect::<Vec<_>>();
+        let list = ListDlq { filter, limit: Some(1000), ..ListDlq::default() };
+        let zombies = self.client.list_dlq(&list).await?.into_iter().map(|job| job.job_id).collect::<Vec<_>>();
         self.did("list_dlq", format!("{} zombies", zombies.len()))?;
         let result = self.client.resurrect_batch(&zombies, OPERATOR, Some(BATCH)).await?;
         self.did(

@@ -1,28 +1,19 @@
-//! The DLQ: reading it, editing what lies in it, emptying it.
+//! The DLQ: reading it, and editing what lies in it.
 
 use time::OffsetDateTime;
 
 use crate::call::{Call, Connection, one, optional, procedures, rows};
 use crate::client::Client;
 use crate::error::Result;
+use crate::procedures::DlqFilter;
 use crate::shape::{outcome, row};
 use crate::types::FailureReason;
 
-/// The arguments of [`Client::list_dlq`]; every filter left out lets all rows through.
+/// The arguments of [`Client::list_dlq`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ListDlq<'a> {
-    /// Of this queue.
-    pub queue: Option<&'a str>,
-    /// Of this type.
-    pub r#type: Option<&'a str>,
-    /// That failed for this reason.
-    pub failure_reason: Option<FailureReason>,
-    /// That failed at this instant or later.
-    pub from: Option<OffsetDateTime>,
-    /// That failed before this instant.
-    pub to: Option<OffsetDateTime>,
-    /// That hold this plain text; `%`, `_` and `[` are letters.
-    pub search: Option<&'a str>,
+    /// Which jobs; all of them without one.
+    pub filter: DlqFilter<'a>,
     /// At most 1000; 100 without it.
     pub limit: Option<i32>,
     /// The page after this row: `failed_at` of the last one read.
@@ -188,37 +179,27 @@ row! {
     }
 }
 
-outcome! {
-    /// The outcome of [`Client::purge_dlq_jobs`].
-    pub enum PurgeDlqJobsOutcome {
-        /// It is gone; the history keeps what it was.
-        Purged = "purged",
-        /// It is not in the DLQ.
-        NotFound = "not_found",
-    }
-}
-
 row! {
-    /// One row of the answer of [`Client::purge_dlq_jobs`].
-    pub struct PurgeDlqJobsResult {
-        /// The job.
-        pub job_id: String = "JobId",
-        /// What became of it.
-        pub outcome: PurgeDlqJobsOutcome = "Outcome",
-    }
-}
-
-row! {
-    /// The answer of [`Client::purge_dlq`].
-    pub struct PurgeDlqResult {
-        /// Different ids asked for.
-        pub requested_count: i64 = "RequestedCount",
-        /// Rows deleted.
-        pub purged_count: i64 = "PurgedCount",
-        /// Ids that are not in the DLQ.
-        pub not_found_count: i64 = "NotFoundCount",
-        /// Transactions that it took.
-        pub batch_count: i64 = "BatchCount",
+    /// The jobs of one queue and type that failed for one reason.
+    pub struct DlqSummary {
+        /// Their queue.
+        pub queue: String = "Queue",
+        /// Their type.
+        pub r#type: String = "Type",
+        /// Why they failed.
+        pub failure_reason: FailureReason = "FailureReason",
+        /// The reason's name.
+        pub failure_reason_name: String = "FailureReasonName",
+        /// How many.
+        pub job_count: i64 = "JobCount",
+        /// When the first of them failed.
+        #[serde(with = "time::serde::rfc3339")]
+        pub oldest_failed_at: OffsetDateTime = "OldestFailedAtUtc",
+        /// When the last of them failed.
+        #[serde(with = "time::serde::rfc3339")]
+        pub newest_failed_at: OffsetDateTime = "NewestFailedAtUtc",
+        /// How many of them failed within the last hour.
+        pub failed_last_hour: i64 = "FailedLastHour",
     }
 }
 
@@ -229,17 +210,24 @@ impl<C: Connection> Client<C> {
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
-    pub async fn list_dlq(&self, filter: &ListDlq<'_>) -> Result<Vec<DlqListItem>> {
-        let call = Call::new(procedures::LIST_DLQ)
-            .text("queue", filter.queue)
-            .text("type", filter.r#type)
-            .small("failure_reason", filter.failure_reason.map(i16::from))
-            .time("from_utc", filter.from)
-            .time("to_utc", filter.to)
-            .text("search", filter.search)
-            .int("limit", filter.limit)
-            .time("before_failed_at_utc", filter.before_failed_at)
-            .text("before_job_id", filter.before_job_id);
+    pub async fn list_dlq(&self, list: &ListDlq<'_>) -> Result<Vec<DlqListItem>> {
+        let call = list
+            .filter
+            .call(procedures::LIST_DLQ)
+            .int("limit", list.limit)
+            .time("before_failed_at_utc", list.before_failed_at)
+            .text("before_job_id", list.before_job_id);
+        rows(&self.connection, call).await
+    }
+
+    /// Counts the DLQ by queue, type and reason; one queue or one type of it when they are given.
+    ///
+    /// SQL: `procedures/mssql/usp_SummarizeDLQ.sql`, `procedures/postgres/summarize_dlq.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn summarize_dlq(&self, queue: Option<&str>, r#type: Option<&str>) -> Result<Vec<DlqSummary>> {
+        let call = Call::new(procedures::SUMMARIZE_DLQ).text("queue", queue).text("type", r#type);
         rows(&self.connection, call).await
     }
 
@@ -269,40 +257,6 @@ impl<C: Connection> Client<C> {
             .flag("clear_tags", edit.clear_tags)
             .flag("allow_invalid_json", edit.allow_invalid_json)
             .big("expected_revision", edit.expected_revision);
-        one(&self.connection, call).await
-    }
-
-    /// Deletes up to 4000 jobs from the DLQ in one transaction, and answers for each.
-    ///
-    /// SQL: `procedures/mssql/usp_PurgeDLQJobs.sql`, `procedures/postgres/purge_dlq_jobs.sql`.
-    ///
-    /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
-    pub async fn purge_dlq_jobs<S: AsRef<str> + Sync>(
-        &self,
-        job_ids: &[S],
-        purged_by: &str,
-    ) -> Result<Vec<PurgeDlqJobsResult>> {
-        let call = Call::new(procedures::PURGE_DLQ_JOBS).texts("job_ids", Some(job_ids)).text("purged_by", purged_by);
-        rows(&self.connection, call).await
-    }
-
-    /// Deletes any number of jobs from the DLQ, batch by batch; without `cleanup_batch_size` in batches of 1000.
-    ///
-    /// SQL: `procedures/mssql/usp_PurgeDLQ.sql`, `procedures/postgres/purge_dlq.sql`.
-    ///
-    /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`InTransaction`](crate::ErrorKind::InTransaction).
-    pub async fn purge_dlq<S: AsRef<str> + Sync>(
-        &self,
-        job_ids: &[S],
-        purged_by: &str,
-        cleanup_batch_size: Option<i32>,
-    ) -> Result<PurgeDlqResult> {
-        let call = Call::new(procedures::PURGE_DLQ)
-            .texts("job_ids", Some(job_ids))
-            .text("purged_by", purged_by)
-            .int("cleanup_batch_size", cleanup_batch_size);
         one(&self.connection, call).await
     }
 }

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use crate::call::{Call, Connection, one, procedures, rows};
 use crate::client::Client;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::shape::{outcome, row};
 use crate::value::in_utc;
 
@@ -134,13 +134,8 @@ impl<C: Connection> Client<C> {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the job: then none is enqueued.
     pub async fn enqueue_many(&self, jobs: &[Enqueue<'_>]) -> Result<Vec<EnqueueManyResult>> {
-        let json = serde_json::to_string(jobs).map_err(|error| {
-            Error::new(ErrorKind::InvalidArgument, error.to_string())
-                .with_procedure(procedures::ENQUEUE_MANY.name)
-                .with_source(error)
-        })?;
         let repeatable = jobs.iter().all(|job| job.job_id.is_some() || job.idempotency_key.is_some());
-        let call = Call::new(procedures::ENQUEUE_MANY).json("jobs", Cow::Owned(json)).repeatable(repeatable);
+        let call = Call::new(procedures::ENQUEUE_MANY).objects("jobs", jobs)?.repeatable(repeatable);
         rows(&self.connection, call).await
     }
 

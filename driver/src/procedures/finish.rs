@@ -2,9 +2,10 @@
 //! execution from ending a newer one; `resurrect_count` keeps it up across a resurrection, after which attempts count
 //! from 0 again. A fenced call may be sent again after a lost connection.
 
+use serde::Serialize;
 use time::OffsetDateTime;
 
-use crate::call::{Call, Connection, one, procedures};
+use crate::call::{Call, Connection, one, procedures, rows};
 use crate::client::Client;
 use crate::error::Result;
 use crate::shape::{outcome, row};
@@ -50,6 +51,58 @@ row! {
         pub outcome: ArchiveSucceededOutcome = "Outcome",
         /// The job.
         pub job_id: String = "JobId",
+    }
+}
+
+/// A job that succeeded, one object of [`Client::archive_succeeded_jobs`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FinishedJob<'a> {
+    /// The job.
+    pub job_id: &'a str,
+    /// Only when this attempt runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<i32>,
+    /// How long it ran, in milliseconds; negative and NaN are stored as NULL.
+    #[serde(skip_serializing_if = "is_no_number")]
+    pub duration_ms: Option<f64>,
+    /// Only when it was resurrected so often, as the fetch said: an attempt from before a resurrection is stale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resurrect_count: Option<i32>,
+}
+
+/// JSON has no NaN and no infinity.
+fn is_no_number(duration: &Option<f64>) -> bool {
+    !duration.is_some_and(f64::is_finite)
+}
+
+outcome! {
+    /// The outcome of [`Client::archive_succeeded_jobs`].
+    pub enum ArchiveSucceededJobsOutcome {
+        /// It is in JobsArchive.
+        Archived = "archived",
+        /// It was there already.
+        AlreadyArchived = "already_archived",
+        /// It is nowhere, or in the DLQ.
+        NotFound = "not_found",
+        /// Another worker has it, or none.
+        NotOwner = "not_owner",
+        /// It is not in Processing.
+        NotProcessing = "not_processing",
+        /// A newer attempt runs.
+        StaleAttempt = "stale_attempt",
+        /// Its id is in JobsArchive too, which must not be; it stays in JobsHot.
+        IdConflict = "id_conflict",
+    }
+}
+
+row! {
+    /// One row of the answer of [`Client::archive_succeeded_jobs`].
+    pub struct ArchiveSucceededJobsResult {
+        /// The job.
+        pub job_id: String = "JobId",
+        /// What became of it.
+        pub outcome: ArchiveSucceededJobsOutcome = "Outcome",
     }
 }
 
@@ -233,6 +286,25 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
+    /// Moves up to 1000 jobs of one worker that succeeded to the Archive in one transaction, and answers for each in
+    /// order. A job that is named twice counts once, as it is first named.
+    ///
+    /// SQL: `procedures/mssql/usp_ArchiveSucceededJobs.sql`, `procedures/postgres/archive_succeeded_jobs.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn archive_succeeded_jobs(
+        &self,
+        jobs: &[FinishedJob<'_>],
+        worker_id: &str,
+    ) -> Result<Vec<ArchiveSucceededJobsResult>> {
+        let call = Call::new(procedures::ARCHIVE_SUCCEEDED_JOBS)
+            .objects("jobs", jobs)?
+            .text("worker_id", worker_id)
+            .repeatable(jobs.iter().all(|job| is_fenced(Some(worker_id), job.attempt)));
+        rows(&self.connection, call).await
+    }
+
     /// Puts a job that failed back into its queue for a later try.
     ///
     /// After a lost connection a repeated call may answer `not_owner` or `not_processing` for what the first one did.
@@ -297,4 +369,20 @@ impl<C: Connection> Client<C> {
 /// A worker name alone is no fence: its own older attempt would end the newer one.
 fn is_fenced(worker_id: Option<&str>, attempt: Option<i32>) -> bool {
     worker_id.is_some() && attempt.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finished_job_becomes_an_object_with_only_what_was_given() {
+        let job = FinishedJob { job_id: "a", attempt: Some(1), duration_ms: Some(12.5), resurrect_count: Some(0) };
+        let json = serde_json::to_string(&job).unwrap();
+        assert_eq!(json, r#"{"jobId":"a","attempt":1,"durationMs":12.5,"resurrectCount":0}"#);
+        for duration_ms in [None, Some(f64::NAN), Some(f64::INFINITY)] {
+            let json = serde_json::to_string(&FinishedJob { job_id: "a", duration_ms, ..FinishedJob::default() });
+            assert_eq!(json.unwrap(), r#"{"jobId":"a"}"#);
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! Bringing jobs back from the DLQ.
 
+use time::OffsetDateTime;
+
 use crate::call::{Call, Connection, one, procedures, rows};
 use crate::client::Client;
 use crate::error::Result;
+use crate::procedures::DlqFilter;
 use crate::shape::{outcome, row};
 
 /// The arguments of [`Client::resurrect`].
@@ -97,6 +100,100 @@ row! {
     }
 }
 
+/// The arguments of [`Client::resurrect_by_filter_batch`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResurrectByFilterBatch<'a> {
+    /// Which jobs; at least one filter.
+    pub filter: DlqFilter<'a>,
+    /// The operator, 1-100 characters.
+    pub resurrected_by: &'a str,
+    /// Only count them; `false` brings them back.
+    pub what_if: bool,
+    /// 1-4000; 1000 without it.
+    pub batch_size: Option<i32>,
+    /// Go on after this row: `last_failed_at` of the batch before.
+    pub after_failed_at: Option<OffsetDateTime>,
+    /// `last_job_id` of the batch before.
+    pub after_job_id: Option<&'a str>,
+}
+
+impl<'a> ResurrectByFilterBatch<'a> {
+    /// The preview of the first batch; `what_if: false` makes it the resurrection.
+    pub fn new(filter: DlqFilter<'a>, resurrected_by: &'a str) -> Self {
+        Self { filter, resurrected_by, what_if: true, batch_size: None, after_failed_at: None, after_job_id: None }
+    }
+}
+
+row! {
+    /// The answer of [`Client::resurrect_by_filter_batch`].
+    pub struct ResurrectByFilterBatchResult {
+        /// Jobs of this batch that pass the filter.
+        pub matched_count: i64 = "MatchedCount",
+        /// Jobs that came back; 0 in a preview.
+        pub resurrected_count: i64 = "ResurrectedCount",
+        /// Jobs whose id is in JobsHot too and that stay in the DLQ.
+        pub conflict_count: i64 = "ConflictCount",
+        /// Jobs that others hold.
+        pub skipped_count: i64 = "SkippedCount",
+        /// There may be more after `last_failed_at` and `last_job_id`.
+        pub has_more: bool = "HasMore",
+        /// The key that this batch ended at.
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub last_failed_at: Option<OffsetDateTime> = "LastFailedAtUtc",
+        /// The key that this batch ended at.
+        pub last_job_id: Option<String> = "LastJobId",
+    }
+}
+
+/// The arguments of [`Client::resurrect_by_filter`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResurrectByFilter<'a> {
+    /// Which jobs; at least one filter.
+    pub filter: DlqFilter<'a>,
+    /// The operator, 1-100 characters.
+    pub resurrected_by: &'a str,
+    /// Only count them; `false` brings them back.
+    pub what_if: bool,
+    /// At most so many; 1000 without it.
+    pub max_jobs: Option<i32>,
+    /// 1-4000; 1000 without it.
+    pub batch_size: Option<i32>,
+}
+
+impl<'a> ResurrectByFilter<'a> {
+    /// The preview; `what_if: false` makes it the resurrection.
+    ///
+    /// ```
+    /// use chokaq::{DlqFilter, ResurrectByFilter};
+    ///
+    /// let filter = DlqFilter { queue: Some("mail"), ..DlqFilter::default() };
+    /// let preview = ResurrectByFilter::new(filter, "ann");
+    /// assert!(preview.what_if);
+    /// let resurrection = ResurrectByFilter { what_if: false, ..preview };
+    /// ```
+    pub fn new(filter: DlqFilter<'a>, resurrected_by: &'a str) -> Self {
+        Self { filter, resurrected_by, what_if: true, max_jobs: None, batch_size: None }
+    }
+}
+
+row! {
+    /// The answer of [`Client::resurrect_by_filter`].
+    pub struct ResurrectByFilterResult {
+        /// Jobs that pass the filter, `max_jobs` at most.
+        pub matched_count: i64 = "MatchedCount",
+        /// Jobs that came back; 0 in a preview.
+        pub resurrected_count: i64 = "ResurrectedCount",
+        /// Jobs whose id is in JobsHot too and that stay in the DLQ.
+        pub conflict_count: i64 = "ConflictCount",
+        /// Transactions that it took; 0 for a preview.
+        pub batch_count: i64 = "BatchCount",
+        /// Jobs that others still held at its end.
+        pub skipped_count: i64 = "SkippedCount",
+        /// More jobs than `max_jobs` pass the filter.
+        pub has_more: bool = "HasMore",
+    }
+}
+
 impl<C: Connection> Client<C> {
     /// Repairs a job of the DLQ and brings it back, in one step.
     ///
@@ -151,6 +248,46 @@ impl<C: Connection> Client<C> {
             .texts("job_ids", Some(job_ids))
             .text("resurrected_by", resurrected_by)
             .int("batch_size", batch_size);
+        one(&self.connection, call).await
+    }
+    /// One batch of [`resurrect_by_filter`](Self::resurrect_by_filter), able to join a transaction.
+    ///
+    /// SQL: `procedures/mssql/usp_ResurrectByFilterBatch.sql`, `procedures/postgres/resurrect_by_filter_batch.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`FilterRequired`](crate::ErrorKind::FilterRequired).
+    pub async fn resurrect_by_filter_batch(
+        &self,
+        resurrection: &ResurrectByFilterBatch<'_>,
+    ) -> Result<ResurrectByFilterBatchResult> {
+        let call = resurrection
+            .filter
+            .call(procedures::RESURRECT_BY_FILTER_BATCH)
+            .int("batch_size", resurrection.batch_size)
+            .text("resurrected_by", resurrection.resurrected_by)
+            .required_flag("what_if", resurrection.what_if)
+            .time("after_failed_at_utc", resurrection.after_failed_at)
+            .text("after_job_id", resurrection.after_job_id)
+            .repeatable(resurrection.what_if);
+        one(&self.connection, call).await
+    }
+
+    /// Counts the jobs of the DLQ that pass a filter, or brings them back as they are, oldest first and batch by batch.
+    /// It may run for minutes: see [`with_timeout`](Client::with_timeout).
+    ///
+    /// SQL: `procedures/mssql/usp_ResurrectByFilter.sql`, `procedures/postgres/resurrect_by_filter.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), [`FilterRequired`](crate::ErrorKind::FilterRequired),
+    /// [`InTransaction`](crate::ErrorKind::InTransaction).
+    pub async fn resurrect_by_filter(&self, resurrection: &ResurrectByFilter<'_>) -> Result<ResurrectByFilterResult> {
+        let call = resurrection
+            .filter
+            .call(procedures::RESURRECT_BY_FILTER)
+            .int("max_jobs", resurrection.max_jobs)
+            .text("resurrected_by", resurrection.resurrected_by)
+            .required_flag("what_if", resurrection.what_if)
+            .int("batch_size", resurrection.batch_size);
         one(&self.connection, call).await
     }
 }

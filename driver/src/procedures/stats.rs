@@ -42,6 +42,37 @@ row! {
 }
 
 row! {
+    /// The counters of all queues together.
+    pub struct SummaryStats {
+        /// Queues.
+        pub queue_count: i64 = "QueueCount",
+        /// Jobs waiting for their turn or their time.
+        pub pending_count: i64 = "PendingCount",
+        /// Jobs claimed and not started.
+        pub fetched_count: i64 = "FetchedCount",
+        /// Jobs running.
+        pub processing_count: i64 = "ProcessingCount",
+        /// Jobs ever enqueued.
+        pub enqueued_total: i64 = "EnqueuedTotal",
+        /// Jobs that ever reached the Archive.
+        pub succeeded_total: i64 = "SucceededTotal",
+        /// Rows in the DLQ now.
+        pub failed_total: i64 = "FailedTotal",
+        /// Times a job was rescheduled.
+        pub retried_total: i64 = "RetriedTotal",
+        /// Times a job went to the DLQ.
+        pub dead_lettered_total: i64 = "DeadLetteredTotal",
+        /// Times a job came back from it.
+        pub resurrected_total: i64 = "ResurrectedTotal",
+        /// Jobs purged from it.
+        pub purged_total: i64 = "PurgedTotal",
+        /// When anything was last counted.
+        #[serde(with = "time::serde::rfc3339::option")]
+        pub last_activity: Option<OffsetDateTime> = "LastActivityUtc",
+    }
+}
+
+row! {
     /// The answer of [`Client::fold_counters`].
     pub struct FoldCountersResult {
         /// Deltas that were folded.
@@ -73,6 +104,16 @@ impl<C: Connection> Client<C> {
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub async fn get_queue_stats(&self, queue: Option<&str>) -> Result<Vec<QueueStats>> {
         rows(&self.connection, Call::new(procedures::GET_QUEUE_STATS).text("queue", queue)).await
+    }
+
+    /// Reads the counters of all queues together.
+    ///
+    /// SQL: `procedures/mssql/usp_GetSummaryStats.sql`, `procedures/postgres/get_summary_stats.sql`.
+    ///
+    /// # Errors
+    /// What every call may meet.
+    pub async fn get_summary_stats(&self) -> Result<SummaryStats> {
+        one(&self.connection, Call::new(procedures::GET_SUMMARY_STATS)).await
     }
 
     /// Folds the counters' deltas, up to `batch_size` of them (10,000 without it).

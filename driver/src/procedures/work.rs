@@ -60,7 +60,7 @@ row! {
 }
 
 outcome! {
-    /// The outcome of [`Client::mark_as_processing`].
+    /// The outcome of [`Client::mark_as_processing`] and [`Client::mark_jobs_as_processing`].
     pub enum MarkAsProcessingOutcome {
         /// It runs; the attempt is counted.
         Started = "started",
@@ -78,6 +78,18 @@ outcome! {
 row! {
     /// The answer of [`Client::mark_as_processing`].
     pub struct MarkAsProcessingResult {
+        /// What became of it.
+        pub outcome: MarkAsProcessingOutcome = "Outcome",
+        /// The attempt that runs now, to be given to the finaliser.
+        pub attempt_count: Option<i32> = "AttemptCount",
+    }
+}
+
+row! {
+    /// One row of the answer of [`Client::mark_jobs_as_processing`].
+    pub struct MarkJobsAsProcessingResult {
+        /// The job.
+        pub job_id: String = "JobId",
         /// What became of it.
         pub outcome: MarkAsProcessingOutcome = "Outcome",
         /// The attempt that runs now, to be given to the finaliser.
@@ -129,6 +141,16 @@ row! {
     }
 }
 
+row! {
+    /// The answer of [`Client::release_worker`].
+    pub struct ReleaseWorkerResult {
+        /// Jobs that it had claimed and not started: back in their queues.
+        pub released_count: i64 = "ReleasedCount",
+        /// Jobs that it runs, or ran when it died: left as they are.
+        pub processing_count: i64 = "ProcessingCount",
+    }
+}
+
 impl<C: Connection> Client<C> {
     /// Claims the next due jobs and answers with them in claim order.
     ///
@@ -162,6 +184,24 @@ impl<C: Connection> Client<C> {
         one(&self.connection, call).await
     }
 
+    /// Starts up to 1000 fetched jobs of a worker in one transaction, and answers for each in order.
+    ///
+    /// SQL: `procedures/mssql/usp_MarkJobsAsProcessing.sql`, `procedures/postgres/mark_jobs_as_processing.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn mark_jobs_as_processing<S: AsRef<str> + Sync>(
+        &self,
+        job_ids: &[S],
+        worker_id: &str,
+    ) -> Result<Vec<MarkJobsAsProcessingResult>> {
+        let call = Call::new(procedures::MARK_JOBS_AS_PROCESSING)
+            .texts("job_ids", Some(job_ids))
+            .text("worker_id", worker_id)
+            .repeatable(true);
+        rows(&self.connection, call).await
+    }
+
     /// Renews the heartbeat of a worker's jobs.
     ///
     /// SQL: `procedures/mssql/usp_KeepAlive.sql`, `procedures/postgres/keep_alive.sql`.
@@ -189,5 +229,15 @@ impl<C: Connection> Client<C> {
     pub async fn release_job(&self, job_id: &str, worker_id: &str) -> Result<ReleaseJobResult> {
         let call = Call::new(procedures::RELEASE_JOB).text("job_id", job_id).text("worker_id", worker_id);
         one(&self.connection, call).await
+    }
+    /// Gives every job back that a worker has claimed and not started, for a worker that is known to be dead. What it
+    /// runs is only counted: [`archive_zombies`](Self::archive_zombies) takes that when its heartbeat is too old.
+    ///
+    /// SQL: `procedures/mssql/usp_ReleaseWorker.sql`, `procedures/postgres/release_worker.sql`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+    pub async fn release_worker(&self, worker_id: &str) -> Result<ReleaseWorkerResult> {
+        one(&self.connection, Call::new(procedures::RELEASE_WORKER).text("worker_id", worker_id)).await
     }
 }

@@ -1,18 +1,14 @@
-//! Long loops, batch by batch, with a sign of life. Each batch is committed: a loop that is broken off has done what
-//! it said, and a second run does the rest.
+//! Jobs by their ids, slice by slice.
 
 use std::collections::HashSet;
 
-use chokaq::{Client, PurgeArchive, PurgeArchiveResult, PurgeDlqResult, ResurrectBatchResult};
+use chokaq::{ArchiveCancelledBatch, ArchiveCancelledBatchResult, Client, PurgeDlqResult, ResurrectBatchResult};
 
-use super::failure::Failure;
-use super::progress;
+use crate::cli::Failure;
+use crate::cli::progress;
 
 /// Jobs per call, unless the user wants smaller transactions.
 const BATCH: usize = 1000;
-
-/// Batches of the Archive per call, so that the count moves.
-const BATCHES_PER_CALL: i32 = 5;
 
 /// Resurrects any number of jobs.
 pub async fn resurrect(
@@ -63,38 +59,30 @@ pub async fn purge_dlq(
     Ok(total)
 }
 
-/// Purges the Archive until nothing is left, or `purge.max_batches` are done.
-pub async fn purge_archive(client: &Client, purge: &PurgeArchive<'_>) -> Result<PurgeArchiveResult, Failure> {
-    let count = progress::count("purging the Archive");
-    let mut total: Option<PurgeArchiveResult> = None;
-    loop {
-        let done = total.as_ref().map_or(0, |total| total.batch_count);
-        let round = PurgeArchive { max_batches: Some(batches_of_next_call(purge.max_batches, done)), ..*purge };
-        let mut result = client.purge_archive(&round).await?;
-        let is_stuck = result.deleted_count == 0;
-        if let Some(before) = total {
-            result.deleted_count += before.deleted_count;
-            result.batch_count += before.batch_count;
-        }
-        count.set_position(u64::try_from(result.deleted_count).unwrap_or_default());
-        let reached_limit = purge.max_batches.is_some_and(|limit| result.batch_count >= i64::from(limit));
-        if !result.has_more || is_stuck || reached_limit {
-            count.finish_and_clear();
-            return Ok(result);
-        }
-        total = Some(result);
+/// Cancels any number of jobs.
+pub async fn cancel(
+    client: &Client,
+    ids: Vec<String>,
+    call: &ArchiveCancelledBatch<'_, String>,
+) -> Result<ArchiveCancelledBatchResult, Failure> {
+    let ids = each_once(ids);
+    let bar = progress::bar(ids.len(), "cancelling");
+    let (first, rest) = slices(&ids, call.batch_size);
+    let mut total = client.archive_cancelled_batch(&ArchiveCancelledBatch { job_ids: first, ..*call }).await?;
+    bar.inc(first.len() as u64);
+    for slice in rest {
+        let result = client.archive_cancelled_batch(&ArchiveCancelledBatch { job_ids: slice, ..*call }).await?;
+        total.requested_count += result.requested_count;
+        total.cancelled_count += result.cancelled_count;
+        total.already_cancelled_count += result.already_cancelled_count;
+        total.not_found_count += result.not_found_count;
+        total.not_cancellable_count += result.not_cancellable_count;
+        total.conflict_count += result.conflict_count;
+        total.batch_count += result.batch_count;
+        bar.inc(slice.len() as u64);
     }
-}
-
-/// A limit that makes no sense goes to the procedure as it is, which says so.
-fn batches_of_next_call(limit: Option<i32>, done: i64) -> i32 {
-    match limit {
-        None => BATCHES_PER_CALL,
-        Some(limit) => {
-            let left = i64::from(limit) - done;
-            i32::try_from(left).unwrap_or(limit).min(BATCHES_PER_CALL)
-        }
-    }
+    bar.finish_and_clear();
+    Ok(total)
 }
 
 /// Repeats count once, also when they would fall into different batches.
@@ -139,14 +127,5 @@ mod tests {
     fn repeats_count_once() {
         let ids = ["b", "a", "b"].map(str::to_owned).to_vec();
         assert_eq!(each_once(ids), ["b", "a"]);
-    }
-
-    #[test]
-    fn calls_share_the_limit_of_batches() {
-        assert_eq!(batches_of_next_call(None, 40), BATCHES_PER_CALL);
-        assert_eq!(batches_of_next_call(Some(7), 0), BATCHES_PER_CALL);
-        assert_eq!(batches_of_next_call(Some(7), 5), 2);
-        assert_eq!(batches_of_next_call(Some(0), 0), 0);
-        assert_eq!(batches_of_next_call(Some(-3), 0), -3);
     }
 }

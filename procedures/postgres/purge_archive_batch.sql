@@ -31,10 +31,14 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
+SET jit = off
 AS $$
 DECLARE
+    v_are_free boolean[];
     v_finished timestamptz[];
     v_ids text[];
+    v_late integer;
+    v_places tid[];
 BEGIN
     IF p_older_than_utc IS NULL OR NOT isfinite(p_older_than_utc) THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_older_than_utc must be a finite time.';
@@ -47,10 +51,11 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_after_job_id must be NULL or at most 50 characters.';
     END IF;
 
-    SELECT array_agg(w.id), array_agg(w.finished_at_utc)
-    INTO v_ids, v_finished
+    /* A row that nobody has touched since it was written needs no lock before its deletion; that spares half the work. */
+    SELECT array_agg(w.id), array_agg(w.finished_at_utc), array_agg(w.place), array_agg(w.is_free)
+    INTO v_ids, v_finished, v_places, v_are_free
     FROM (
-        SELECT a.id, a.finished_at_utc
+        SELECT a.id, a.finished_at_utc, a.ctid AS place, a.xmax = 0 AS is_free
         FROM chokaq.jobs_archive AS a
         WHERE a.finished_at_utc < p_older_than_utc
         AND (a.finished_at_utc, a.id) > (COALESCE(p_after_finished_at_utc, '-infinity'), COALESCE(p_after_job_id, ''))
@@ -63,15 +68,30 @@ BEGIN
     last_finished_at_utc := v_finished[cardinality(v_ids)];
     last_job_id := v_ids[cardinality(v_ids)];
 
+    /* Within one statement of the caller no place can be given to another row. */
     DELETE FROM chokaq.jobs_archive AS a
-    WHERE a.id = ANY (ARRAY(
-        SELECT l.id
-        FROM chokaq.jobs_archive AS l
-        WHERE l.id = ANY (v_ids) AND l.finished_at_utc < p_older_than_utc
-        FOR UPDATE SKIP LOCKED
-    ));
+    WHERE a.ctid = ANY (ARRAY(
+        SELECT n.place
+        FROM unnest(v_places[:p_cleanup_batch_size], v_are_free) AS n (place, is_free)
+        WHERE n.place IS NOT NULL AND n.is_free
+    ))
+    AND a.finished_at_utc < p_older_than_utc;
 
     GET DIAGNOSTICS deleted_count = ROW_COUNT;
+
+    IF deleted_count < cardinality(v_ids) THEN
+        DELETE FROM chokaq.jobs_archive AS a
+        WHERE a.id = ANY (ARRAY(
+            SELECT l.id
+            FROM chokaq.jobs_archive AS l
+            WHERE l.id = ANY (v_ids) AND l.finished_at_utc < p_older_than_utc
+            FOR UPDATE SKIP LOCKED
+        ));
+
+        GET DIAGNOSTICS v_late = ROW_COUNT;
+        deleted_count := deleted_count + v_late;
+    END IF;
+
     skipped_count := 0;
 
     IF deleted_count < cardinality(v_ids) THEN

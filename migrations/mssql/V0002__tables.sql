@@ -107,6 +107,10 @@ WorkerId is included where it is always NULL: without it SQL Server looks every 
 CREATE INDEX IX_JobsHot_Queue_Priority_DueAtUtc_Arrival ON chokaq.JobsHot(Queue, Priority DESC, DueAtUtc, Arrival) INCLUDE (WorkerId) WHERE WorkerId IS NULL
 AND IsDue = 1;
 
+/* The same over all queues, so that a fetch costs no more for a thousand of them. */
+CREATE INDEX IX_JobsHot_Priority_DueAtUtc_Arrival ON chokaq.JobsHot(Priority DESC, DueAtUtc, Arrival) INCLUDE (WorkerId, Queue) WHERE WorkerId IS NULL
+AND IsDue = 1;
+
 CREATE INDEX IX_JobsHot_Queue_DueAtUtc ON chokaq.JobsHot(Queue, DueAtUtc) INCLUDE (WorkerId) WHERE WorkerId IS NULL
 AND IsDue = 0;
 

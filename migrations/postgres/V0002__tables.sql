@@ -108,6 +108,14 @@ CREATE INDEX ix_jobs_hot_queue_priority_due_at_utc_arrival
 ON chokaq.jobs_hot (queue, priority DESC, due_at_utc, arrival)
 WHERE worker_id IS NULL AND is_due;
 
+/*
+The same over all queues, so that a fetch costs no more for a thousand of them. Every arrival is above 0: only a query
+that says so may use this index, and none that looks for one queue is ever planned over it.
+*/
+CREATE INDEX ix_jobs_hot_priority_due_at_utc_arrival
+ON chokaq.jobs_hot (priority DESC, due_at_utc, arrival)
+WHERE worker_id IS NULL AND is_due AND arrival > 0;
+
 CREATE INDEX ix_jobs_hot_queue_due_at_utc
 ON chokaq.jobs_hot (queue, due_at_utc)
 WHERE worker_id IS NULL AND NOT is_due;
@@ -115,7 +123,7 @@ WHERE worker_id IS NULL AND NOT is_due;
 /* Whether anything has become due at all, whatever the number of queues. */
 CREATE INDEX ix_jobs_hot_due_at_utc
 ON chokaq.jobs_hot (due_at_utc)
-WHERE worker_id IS NULL AND NOT is_due;
+WHERE worker_id IS NULL AND NOT is_due AND arrival > 0;
 
 CREATE INDEX ix_jobs_hot_queue_id
 ON chokaq.jobs_hot (queue, id)

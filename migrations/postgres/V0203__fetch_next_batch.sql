@@ -46,11 +46,9 @@ DECLARE
     v_capped text[];
     v_held text[] := '{}';
     v_heads text[];
-    v_ids text[];
+    v_ids text[] := '{}';
     v_left integer := p_batch_size;
     v_now timestamptz := clock_timestamp();
-    v_promote integer;
-    v_promote_per_queue integer;
     v_reach integer := 0;
     v_rooms integer[];
     v_shut text[] := '{}';
@@ -67,203 +65,187 @@ BEGIN
             MESSAGE = 'p_queues must be NULL or names of 1 to 255 characters without white space at either end.';
     END IF;
 
+    /* Nearly always nothing has become due, and a walk over the queues is saved; a job of a paused queue keeps it up. */
     IF v_now >= (
         SELECT n.due_at_utc
         FROM chokaq.jobs_hot AS n
-        WHERE n.worker_id IS NULL AND NOT n.is_due
+        WHERE n.worker_id IS NULL AND NOT n.is_due AND n.arrival > 0
         ORDER BY n.due_at_utc
         LIMIT 1
     ) THEN
-        /*
-        More per queue than one fetch can take, so that due jobs never pile up unseen; at random, so that no queue waits
-        for another. Inside a caller's transaction only as many as it may take: they stay locked until it ends. No clock
-        tells the two apart for certain: such a transaction has written before, or began a round trip ago.
-        */
-        IF pg_current_xact_id_if_assigned() IS NULL
-        AND statement_timestamp() < transaction_timestamp() + interval '1 millisecond' THEN
-            v_promote := GREATEST(4 * p_batch_size, 1000);
-            v_promote_per_queue := GREATEST(2 * p_batch_size, 50);
-        ELSE
-            v_promote := p_batch_size;
-            v_promote_per_queue := p_batch_size;
-        END IF;
+        PERFORM chokaq.promote_jobs(p_queues, p_batch_size);
+    END IF;
 
-        UPDATE chokaq.jobs_hot AS h
-        SET is_due = true
-        WHERE h.id = ANY (ARRAY(
-            SELECT d.id
+    /*
+    All queues together, in the order of the claim, whatever their number. Not where a queue with a limit is in sight:
+    its claim takes more care. What a rival or a closed queue leaves undone is done queue by queue below.
+    */
+    IF p_queues IS NULL THEN
+        v_ids := ARRAY(
+            WITH seen AS MATERIALIZED (
+                SELECT i.id, i.queue, i.priority, i.due_at_utc, i.arrival
+                FROM chokaq.jobs_hot AS i
+                WHERE i.worker_id IS NULL AND i.is_due AND i.arrival > 0
+                ORDER BY i.priority DESC, i.due_at_utc, i.arrival
+                LIMIT 2 * v_left + 16
+            ),
+            open AS MATERIALIZED (
+                SELECT s.id, s.priority, s.due_at_utc, s.arrival, q.max_workers IS NOT NULL AS is_capped
+                FROM seen AS s
+                INNER JOIN chokaq.queues AS q ON q.queue = s.queue
+                WHERE NOT q.is_paused AND q.is_active
+            )
+            /* The limit is above the locks: a rival's rows are passed over, and no more is locked than is taken. */
+            SELECT h.id
+            FROM open AS o
+            INNER JOIN chokaq.jobs_hot AS h ON h.id = o.id
+            WHERE h.worker_id IS NULL AND h.is_due AND NOT EXISTS (SELECT 1 FROM open AS c WHERE c.is_capped)
+            ORDER BY o.priority DESC, o.due_at_utc, o.arrival
+            LIMIT v_left
+            FOR NO KEY UPDATE OF h SKIP LOCKED
+        );
+    END IF;
+
+    WHILE v_left > 0 LOOP
+        IF v_ids = '{}' THEN
+            /* The best heads of the open queues: no more of them than jobs are wanted can matter. */
+            SELECT
+                array_agg(b.queue ORDER BY b.priority DESC, b.due_at_utc, b.arrival),
+                array_agg(b.room ORDER BY b.priority DESC, b.due_at_utc, b.arrival),
+                array_agg(b.queue ORDER BY b.queue) FILTER (WHERE b.is_capped AND b.queue <> ALL (v_held))
+            INTO v_heads, v_rooms, v_capped
             FROM (
-                SELECT q.queue
+                SELECT q.queue, q.max_workers IS NOT NULL AS is_capped, r.room, f.priority, f.due_at_utc, f.arrival
                 FROM chokaq.queues AS q
-                WHERE NOT q.is_paused
-                AND q.is_active
-                AND (p_queues IS NULL OR q.queue = ANY (p_queues))
-                /* A full queue would only use up what may be let in. */
-                AND (
-                    q.max_workers IS NULL
-                    OR q.max_workers > (
-                        SELECT count(*)
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN q.max_workers IS NULL THEN v_left ELSE q.max_workers - (
+                        SELECT count(*)::integer
                         FROM (
                             SELECT 1
                             FROM chokaq.jobs_hot AS w
                             WHERE w.queue = q.queue AND w.worker_id IS NOT NULL
                             LIMIT q.max_workers
                         ) AS c
-                    )
-                )
-                ORDER BY random()
-            ) AS o
-            CROSS JOIN LATERAL (
-                SELECT n.id
-                FROM chokaq.jobs_hot AS n
-                WHERE n.queue = o.queue AND n.worker_id IS NULL AND NOT n.is_due AND n.due_at_utc <= v_now
-                ORDER BY n.queue, n.due_at_utc
-                LIMIT v_promote_per_queue
-                FOR UPDATE SKIP LOCKED
-            ) AS d
-            LIMIT v_promote
-        ));
-    END IF;
-
-    WHILE v_left > 0 LOOP
-        /* The best heads of the open queues: no more of them than jobs are wanted can matter. */
-        SELECT
-            array_agg(b.queue ORDER BY b.priority DESC, b.due_at_utc, b.arrival),
-            array_agg(b.room ORDER BY b.priority DESC, b.due_at_utc, b.arrival),
-            array_agg(b.queue ORDER BY b.queue) FILTER (WHERE b.is_capped AND b.queue <> ALL (v_held))
-        INTO v_heads, v_rooms, v_capped
-        FROM (
-            SELECT q.queue, q.max_workers IS NOT NULL AS is_capped, r.room, f.priority, f.due_at_utc, f.arrival
-            FROM chokaq.queues AS q
-            CROSS JOIN LATERAL (
-                SELECT CASE WHEN q.max_workers IS NULL THEN v_left ELSE q.max_workers - (
-                    SELECT count(*)::integer
-                    FROM (
-                        SELECT 1
-                        FROM chokaq.jobs_hot AS w
-                        WHERE w.queue = q.queue AND w.worker_id IS NOT NULL
-                        LIMIT q.max_workers
-                    ) AS c
-                ) END AS room
-            ) AS r
-            CROSS JOIN LATERAL (
-                SELECT h.priority, h.due_at_utc, h.arrival
-                FROM chokaq.jobs_hot AS h
-                WHERE h.queue = q.queue AND h.worker_id IS NULL AND h.is_due AND r.room > 0
-                ORDER BY h.queue, h.priority DESC, h.due_at_utc, h.arrival
-                LIMIT 1
-            ) AS f
-            WHERE NOT q.is_paused
-            AND q.is_active
-            AND (p_queues IS NULL OR q.queue = ANY (p_queues))
-            AND q.queue <> ALL (v_shut)
-            ORDER BY f.priority DESC, f.due_at_utc, f.arrival
-            LIMIT v_left
-        ) AS b;
-
-        EXIT WHEN v_heads IS NULL;
-
-        IF v_capped IS NOT NULL THEN
-            /*
-            Whoever holds the queue's row may count and claim, one at a time and until it commits: that is what
-            makes max_workers exact. The write, not only the lock, also stops a REPEATABLE READ snapshot that
-            is older than the last claim. A queue in a rival's hands is left to the rival.
-            */
-            WITH taken AS (
-                UPDATE chokaq.queue_claims AS q
-                SET last_claim_at_utc = v_now
-                WHERE q.queue = ANY (ARRAY(
-                    SELECT c.queue
-                    FROM chokaq.queue_claims AS c
-                    WHERE c.queue = ANY (v_capped)
-                    ORDER BY c.queue
-                    FOR NO KEY UPDATE SKIP LOCKED
-                ))
-                RETURNING q.queue
-            )
-            SELECT v_held || array_agg(t.queue) INTO v_held FROM taken AS t;
-
-            v_shut := v_shut || ARRAY(SELECT c.queue FROM unnest(v_capped) AS c (queue) WHERE c.queue <> ALL (v_held));
-            CONTINUE;
-        END IF;
-
-        IF cardinality(v_heads) = 1 AND v_reach = 0 THEN
-            v_ids := ARRAY(
-                SELECT h.id
-                FROM chokaq.jobs_hot AS h
-                WHERE h.queue = v_heads[1] AND h.worker_id IS NULL AND h.is_due
-                ORDER BY h.queue, h.priority DESC, h.due_at_utc, h.arrival
-                LIMIT LEAST(v_left, v_rooms[1])
-                FOR NO KEY UPDATE SKIP LOCKED
-            );
-
-            IF cardinality(v_ids) < v_left THEN
-                v_shut := v_shut || v_heads[1];
-            END IF;
-        ELSE
-            v_reach := GREATEST(v_reach, 4, 2 * v_left / cardinality(v_heads));
-            v_ids := ARRAY(
-                WITH seen AS MATERIALIZED (
-                    /* Read without a lock, v_reach rows of each head. */
-                    SELECT s.id, o.queue, o.room, s.priority, s.due_at_utc, s.arrival, s.place
-                    FROM unnest(v_heads, v_rooms) AS o (queue, room)
-                    CROSS JOIN LATERAL (
-                        SELECT
-                            h.id, h.priority, h.due_at_utc, h.arrival,
-                            row_number() OVER (ORDER BY h.priority DESC, h.due_at_utc, h.arrival) AS place
-                        FROM (
-                            SELECT i.id, i.priority, i.due_at_utc, i.arrival
-                            FROM chokaq.jobs_hot AS i
-                            WHERE i.queue = o.queue AND i.worker_id IS NULL AND i.is_due
-                            ORDER BY i.queue, i.priority DESC, i.due_at_utc, i.arrival
-                            LIMIT v_reach
-                        ) AS h
-                    ) AS s
-                ),
-                /* Behind the last row read of a queue may be more: only what comes before all of these is certain. */
-                horizon AS MATERIALIZED (
-                    SELECT -s.priority::bigint AS rank, s.due_at_utc, s.arrival
-                    FROM seen AS s
-                    WHERE s.place = v_reach
-                    ORDER BY s.priority DESC, s.due_at_utc, s.arrival
+                    ) END AS room
+                ) AS r
+                CROSS JOIN LATERAL (
+                    SELECT h.priority, h.due_at_utc, h.arrival
+                    FROM chokaq.jobs_hot AS h
+                    WHERE h.queue = q.queue AND h.worker_id IS NULL AND h.is_due AND r.room > 0
+                    ORDER BY h.queue, h.priority DESC, h.due_at_utc, h.arrival
                     LIMIT 1
-                ),
-                certain AS MATERIALIZED (
-                    SELECT s.id, s.priority, s.due_at_utc, s.arrival
-                    FROM seen AS s
-                    LEFT JOIN horizon AS z ON true
-                    WHERE (
-                        z.rank IS NULL
-                        OR (-s.priority::bigint, s.due_at_utc, s.arrival) <= (z.rank, z.due_at_utc, z.arrival)
-                    )
-                    AND (s.place <= s.room OR s.queue <> ALL (v_held))
-                )
-                /* The limit is above the locks: a rival's rows are passed over, and no more is locked than is taken. */
-                SELECT h.id
-                FROM certain AS c
-                INNER JOIN chokaq.jobs_hot AS h ON h.id = c.id
-                WHERE h.worker_id IS NULL AND h.is_due
-                ORDER BY c.priority DESC, c.due_at_utc, c.arrival
+                ) AS f
+                WHERE NOT q.is_paused
+                AND q.is_active
+                AND (p_queues IS NULL OR q.queue = ANY (p_queues))
+                AND q.queue <> ALL (v_shut)
+                ORDER BY f.priority DESC, f.due_at_utc, f.arrival
                 LIMIT v_left
-                FOR NO KEY UPDATE OF h SKIP LOCKED
-            );
+            ) AS b;
 
-            /* All in rivals' hands: look further, until the end of every queue is in sight. */
-            IF v_ids = '{}' THEN
-                EXIT WHEN NOT EXISTS (
-                    SELECT 1
-                    FROM unnest(v_heads) AS o (queue)
-                    CROSS JOIN LATERAL (
-                        SELECT 1
-                        FROM chokaq.jobs_hot AS h
-                        WHERE h.queue = o.queue AND h.worker_id IS NULL AND h.is_due
-                        ORDER BY h.queue, h.priority DESC, h.due_at_utc, h.arrival
-                        LIMIT 1
-                        OFFSET v_reach
-                    ) AS m
-                );
-                v_reach := 4 * v_reach;
+            EXIT WHEN v_heads IS NULL;
+
+            IF v_capped IS NOT NULL THEN
+                /*
+                Whoever holds the queue's row may count and claim, one at a time and until it commits: that is what
+                makes max_workers exact. The write, not only the lock, also stops a REPEATABLE READ snapshot that
+                is older than the last claim. A queue in a rival's hands is left to the rival.
+                */
+                WITH taken AS (
+                    UPDATE chokaq.queue_claims AS q
+                    SET last_claim_at_utc = v_now
+                    WHERE q.queue = ANY (ARRAY(
+                        SELECT c.queue
+                        FROM chokaq.queue_claims AS c
+                        WHERE c.queue = ANY (v_capped)
+                        ORDER BY c.queue
+                        FOR NO KEY UPDATE SKIP LOCKED
+                    ))
+                    RETURNING q.queue
+                )
+                SELECT v_held || array_agg(t.queue) INTO v_held FROM taken AS t;
+
+                v_shut := v_shut || ARRAY(SELECT c.queue FROM unnest(v_capped) AS c (queue) WHERE c.queue <> ALL (v_held));
                 CONTINUE;
+            END IF;
+
+            IF cardinality(v_heads) = 1 AND v_reach = 0 THEN
+                v_ids := ARRAY(
+                    SELECT h.id
+                    FROM chokaq.jobs_hot AS h
+                    WHERE h.queue = v_heads[1] AND h.worker_id IS NULL AND h.is_due
+                    ORDER BY h.queue, h.priority DESC, h.due_at_utc, h.arrival
+                    LIMIT LEAST(v_left, v_rooms[1])
+                    FOR NO KEY UPDATE SKIP LOCKED
+                );
+
+                IF cardinality(v_ids) < v_left THEN
+                    v_shut := v_shut || v_heads[1];
+                END IF;
+            ELSE
+                v_reach := GREATEST(v_reach, 4, 2 * v_left / cardinality(v_heads));
+                v_ids := ARRAY(
+                    WITH seen AS MATERIALIZED (
+                        /* Read without a lock, v_reach rows of each head. */
+                        SELECT s.id, o.queue, o.room, s.priority, s.due_at_utc, s.arrival, s.place
+                        FROM unnest(v_heads, v_rooms) AS o (queue, room)
+                        CROSS JOIN LATERAL (
+                            SELECT
+                                h.id, h.priority, h.due_at_utc, h.arrival,
+                                row_number() OVER (ORDER BY h.priority DESC, h.due_at_utc, h.arrival) AS place
+                            FROM (
+                                SELECT i.id, i.priority, i.due_at_utc, i.arrival
+                                FROM chokaq.jobs_hot AS i
+                                WHERE i.queue = o.queue AND i.worker_id IS NULL AND i.is_due
+                                ORDER BY i.queue, i.priority DESC, i.due_at_utc, i.arrival
+                                LIMIT v_reach
+                            ) AS h
+                        ) AS s
+                    ),
+                    /* Behind the last row read of a queue may be more: only what comes before all of these is certain. */
+                    horizon AS MATERIALIZED (
+                        SELECT -s.priority::bigint AS rank, s.due_at_utc, s.arrival
+                        FROM seen AS s
+                        WHERE s.place = v_reach
+                        ORDER BY s.priority DESC, s.due_at_utc, s.arrival
+                        LIMIT 1
+                    ),
+                    certain AS MATERIALIZED (
+                        SELECT s.id, s.priority, s.due_at_utc, s.arrival
+                        FROM seen AS s
+                        LEFT JOIN horizon AS z ON true
+                        WHERE (
+                            z.rank IS NULL
+                            OR (-s.priority::bigint, s.due_at_utc, s.arrival) <= (z.rank, z.due_at_utc, z.arrival)
+                        )
+                        AND (s.place <= s.room OR s.queue <> ALL (v_held))
+                    )
+                    SELECT h.id
+                    FROM certain AS c
+                    INNER JOIN chokaq.jobs_hot AS h ON h.id = c.id
+                    WHERE h.worker_id IS NULL AND h.is_due
+                    ORDER BY c.priority DESC, c.due_at_utc, c.arrival
+                    LIMIT v_left
+                    FOR NO KEY UPDATE OF h SKIP LOCKED
+                );
+
+                /* All in rivals' hands: look further, until the end of every queue is in sight. */
+                IF v_ids = '{}' THEN
+                    EXIT WHEN NOT EXISTS (
+                        SELECT 1
+                        FROM unnest(v_heads) AS o (queue)
+                        CROSS JOIN LATERAL (
+                            SELECT 1
+                            FROM chokaq.jobs_hot AS h
+                            WHERE h.queue = o.queue AND h.worker_id IS NULL AND h.is_due
+                            ORDER BY h.queue, h.priority DESC, h.due_at_utc, h.arrival
+                            LIMIT 1
+                            OFFSET v_reach
+                        ) AS m
+                    );
+                    v_reach := 4 * v_reach;
+                    CONTINUE;
+                END IF;
             END IF;
         END IF;
 
@@ -290,6 +272,8 @@ BEGIN
             c.scheduled_at_utc, c.created_at_utc, c.created_by, c.resurrect_count
         FROM claimed AS c
         ORDER BY c.priority DESC, c.due_at_utc, c.arrival;
+
+        v_ids := '{}';
     END LOOP;
 END;
 $$;

@@ -43,8 +43,6 @@ BEGIN
         @Now DATETIME2(7) = SYSUTCDATETIME(),
         @Owner NVARCHAR(100) = @WorkerId,
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
-        @Promote INT = @BatchSize,
-        @PromotePerQueue INT = @BatchSize,
         @Reach INT = 0,
         @Want INT;
 
@@ -109,193 +107,46 @@ BEGIN
             AND q.IsActive = 1
             AND (@Queues IS NULL OR q.Queue IN (SELECT t.Value FROM chokaq.fn_JsonTexts(@Queues) AS t));
 
+        /* Nearly always nothing has become due, and a walk over the queues is saved; a job of a paused queue keeps it up. */
         IF EXISTS (
                SELECT 1
                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_DueAtUtc), FORCESEEK, READUNCOMMITTED)
                WHERE h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now
            )
+            EXECUTE chokaq.usp_PromoteJobs @Queues = @Queues, @BatchSize = @BatchSize, @IsAlone = @OwnsTransaction;
+
+        /*
+        All queues together, in the order of the claim, whatever their number. Not where a queue with a limit is in
+        sight: its claim takes more care. What a rival or a closed queue leaves undone is done queue by queue below.
+        */
+        IF @Queues IS NULL
         BEGIN
-            IF @OwnsTransaction = 1
-                SELECT
-                    @Promote = CASE WHEN 4 * @BatchSize > 1000 THEN 4 * @BatchSize ELSE 1000 END,
-                    @PromotePerQueue = CASE WHEN 2 * @BatchSize > 50 THEN 2 * @BatchSize ELSE 50 END;
+            INSERT INTO @Seen (Id, Queue, Room, Priority, DueAtUtc, Arrival, Place)
+            SELECT TOP (2 * @BatchSize + 16)
+                h.Id,
+                h.Queue,
+                NULL,
+                h.Priority,
+                h.DueAtUtc,
+                h.Arrival,
+                ROW_NUMBER() OVER (ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival)
+            FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Priority_DueAtUtc_Arrival), ROWLOCK, READPAST, READCOMMITTEDLOCK)
+            WHERE h.WorkerId IS NULL AND h.IsDue = 1
+            ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival;
 
-            /*
-            More per queue than one fetch can take, so that due jobs never pile up unseen; in random order, so that no
-            queue waits for another. Inside a caller's transaction only as many as it may take: they stay locked until it
-            ends. Status is in no index: to read it, the row itself is locked too, and not only its key in the index, or an
-            edit that comes through the primary key could meet this claim in a deadlock.
-            */
-            INSERT INTO @Chosen (Id)
-            SELECT TOP (@Promote) d.Id
-            FROM (
-                SELECT TOP (100000) q.Queue
-                FROM @Open AS q
-                /* A full queue would only use up what may be let in. */
-                WHERE q.MaxWorkers IS NULL
-                    OR q.MaxWorkers > (
-                        SELECT COUNT(*)
-                        FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK, READUNCOMMITTED)
-                        WHERE w.Queue = q.Queue AND w.WorkerId IS NOT NULL
-                    )
-                ORDER BY NEWID()
-            ) AS o
-            CROSS APPLY (
-                SELECT TOP (@PromotePerQueue) h.Id
-                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_DueAtUtc), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-                WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 0 AND h.DueAtUtc <= @Now AND h.Status = 0
-                ORDER BY h.DueAtUtc
-            ) AS d;
-
-            IF @@ROWCOUNT > 0
-                UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
-                SET IsDue = 1
-                WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 0 AND DueAtUtc <= @Now;
-        END;
-
-        WHILE @Left > 0
-        BEGIN
-            DELETE FROM @Heads;
-            DELETE FROM @Chosen;
-
-            /*
-            The best heads of the open queues: no more of them than jobs are wanted can matter. Indexes are named, because
-            a plan made on an empty table would scan, and lock, a full one. Workers of a queue that is not held are counted
-            dirty, not to wait for whoever is ending a job; of a held one exactly: READPAST would overlook jobs in motion.
-            */
-            INSERT INTO @Heads (Queue, Room, NeedsHold)
-            SELECT TOP (@Left) o.Queue, r.Room, CASE WHEN o.MaxWorkers IS NOT NULL AND o.IsHeld = 0 THEN 1 ELSE 0 END
-            FROM @Open AS o
-            CROSS APPLY (
-                SELECT
-                    CASE
-                        WHEN o.MaxWorkers IS NULL THEN NULL
-                        WHEN o.IsHeld = 1 THEN o.MaxWorkers -
-                        (
-                            SELECT COUNT(*)
-                            FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK)
-                            WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL
-                        )
-                        ELSE o.MaxWorkers -
-                        (
-                            SELECT COUNT(*)
-                            FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK, READUNCOMMITTED)
-                            WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL
-                        )
-                    END AS Room
-            ) AS r
-            CROSS APPLY (
-                SELECT TOP (1) h.Priority, h.DueAtUtc, h.Arrival
-                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
-                ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
-            ) AS f
-            WHERE o.IsShut = 0 AND (o.MaxWorkers IS NULL OR r.Room > 0)
-            ORDER BY f.Priority DESC, f.DueAtUtc, f.Arrival
-            OPTION (FORCE ORDER, LOOP JOIN);
-
-            SET @HeadCount = @@ROWCOUNT;
-
-            IF @HeadCount = 0
-                BREAK;
-
-            IF EXISTS (SELECT 1 FROM @Heads AS d WHERE d.NeedsHold = 1)
+            IF NOT EXISTS (
+                   SELECT 1
+                   FROM @Seen AS s
+                   INNER JOIN @Open AS o ON o.Queue = s.Queue
+                   WHERE o.MaxWorkers IS NOT NULL
+               )
             BEGIN
-                /*
-                Whoever holds the queue's claim may count and claim, one at a time and until it commits: that is what
-                makes MaxWorkers exact. A queue in a rival's hands is left to the rival.
-                */
-                DELETE FROM @Held;
-
-                INSERT INTO @Held (Queue)
-                SELECT c.Queue
-                FROM chokaq.QueueClaims AS c WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-                WHERE c.Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
-
-                UPDATE chokaq.QueueClaims WITH (ROWLOCK, FORCESEEK)
-                SET LastClaimAtUtc = @Now
-                WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
-
-                UPDATE @Open
-                SET IsHeld = 1
-                WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
-
-                UPDATE @Open
-                SET IsShut = 1
-                WHERE IsHeld = 0 AND Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
-
-                CONTINUE;
-            END;
-
-            IF @HeadCount = 1 AND @Reach = 0
-            BEGIN
-                SELECT @Head = d.Queue, @Want = CASE WHEN d.Room < @Left THEN d.Room ELSE @Left END FROM @Heads AS d;
-
-                INSERT INTO @Chosen (Id)
-                SELECT TOP (@Want) h.Id
-                FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
-                WHERE h.Queue = @Head AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.Status = 0
-                ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival;
-
-                IF @@ROWCOUNT < @Left
-                    UPDATE @Open
-                    SET IsShut = 1
-                    WHERE Queue = @Head;
-            END;
-            ELSE
-            BEGIN
-                SET @Reach = (
-                        SELECT MAX(n.Reach)
-                        FROM (VALUES
-                            (@Reach),
-                            (4),
-                            (2 * @Left / @HeadCount)
-                        ) AS n (Reach)
-                    );
-
-                /* Read without keeping a lock, @Reach rows of each head. */
-                DELETE FROM @Seen;
-
-                INSERT INTO @Seen (Id, Queue, Room, Priority, DueAtUtc, Arrival, Place)
-                SELECT s.Id, d.Queue, d.Room, s.Priority, s.DueAtUtc, s.Arrival, s.Place
-                FROM @Heads AS d
-                CROSS APPLY (
-                    SELECT TOP (@Reach)
-                        h.Id,
-                        h.Priority,
-                        h.DueAtUtc,
-                        h.Arrival,
-                        ROW_NUMBER() OVER (ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival) AS Place
-                    FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
-                    WHERE h.Queue = d.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
-                    ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
-                ) AS s
-                OPTION (FORCE ORDER, LOOP JOIN);
-
-                /* Behind the last row read of a queue may be more: only what comes before all of these is certain. */
-                SET @HorizonPriority = NULL;
-
-                SELECT TOP (1) @HorizonPriority = s.Priority, @HorizonDue = s.DueAtUtc, @HorizonArrival = s.Arrival
-                FROM @Seen AS s
-                WHERE s.Place = @Reach
-                ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival;
-
-                /* GROUP BY: a row that is moved while it is read can be seen twice. */
-                DELETE FROM @Certain;
-
                 INSERT INTO @Certain (Rank, Id)
-                SELECT ROW_NUMBER() OVER (ORDER BY MAX(s.Priority) DESC, MIN(s.DueAtUtc), MIN(s.Arrival)), s.Id
+                SELECT MIN(s.Place), s.Id
                 FROM @Seen AS s
-                WHERE (s.Room IS NULL OR s.Place <= s.Room)
-                    AND (
-                        @HorizonPriority IS NULL
-                        OR s.Priority > @HorizonPriority
-                        OR (s.Priority = @HorizonPriority AND s.DueAtUtc < @HorizonDue)
-                        OR (s.Priority = @HorizonPriority AND s.DueAtUtc = @HorizonDue AND s.Arrival <= @HorizonArrival)
-                    )
+                INNER JOIN @Open AS o ON o.Queue = s.Queue
                 GROUP BY s.Id;
 
-                /* In the order of a key, so that no sort stands between the locks and TOP: no more is locked than is taken. */
                 INSERT INTO @Chosen (Id)
                 SELECT TOP (@Left) h.Id
                 FROM @Certain AS c
@@ -304,15 +155,179 @@ BEGIN
                 WHERE h.WorkerId IS NULL AND h.IsDue = 1
                 ORDER BY c.Rank
                 OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+            END;
+        END;
 
-                IF @@ROWCOUNT = 0
+        WHILE @Left > 0
+        BEGIN
+            DELETE FROM @Heads;
+
+            IF NOT EXISTS (SELECT 1 FROM @Chosen AS c)
+            BEGIN
+                /*
+                The best heads of the open queues: no more of them than jobs are wanted can matter. Indexes are named, because
+                a plan made on an empty table would scan, and lock, a full one. Workers of a queue that is not held are counted
+                dirty, not to wait for whoever is ending a job; of a held one exactly: READPAST would overlook jobs in motion.
+                */
+                INSERT INTO @Heads (Queue, Room, NeedsHold)
+                SELECT TOP (@Left)
+                    o.Queue,
+                    r.Room,
+                    CASE WHEN o.MaxWorkers IS NOT NULL AND o.IsHeld = 0 THEN 1 ELSE 0 END
+                FROM @Open AS o
+                CROSS APPLY (
+                    SELECT
+                        CASE
+                            WHEN o.MaxWorkers IS NULL THEN NULL
+                            WHEN o.IsHeld = 1 THEN o.MaxWorkers -
+                            (
+                                SELECT COUNT(*)
+                                FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK)
+                                WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL
+                            )
+                            ELSE o.MaxWorkers -
+                            (
+                                SELECT COUNT(*)
+                                FROM chokaq.JobsHot AS w WITH (INDEX(IX_JobsHot_Queue_Id), FORCESEEK, READUNCOMMITTED)
+                                WHERE w.Queue = o.Queue AND w.WorkerId IS NOT NULL
+                            )
+                        END AS Room
+                ) AS r
+                CROSS APPLY (
+                    SELECT TOP (1) h.Priority, h.DueAtUtc, h.Arrival
+                    FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                    WHERE h.Queue = o.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
+                    ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
+                ) AS f
+                WHERE o.IsShut = 0 AND (o.MaxWorkers IS NULL OR r.Room > 0)
+                ORDER BY f.Priority DESC, f.DueAtUtc, f.Arrival
+                OPTION (FORCE ORDER, LOOP JOIN);
+
+                SET @HeadCount = @@ROWCOUNT;
+
+                IF @HeadCount = 0
+                    BREAK;
+
+                IF EXISTS (SELECT 1 FROM @Heads AS d WHERE d.NeedsHold = 1)
                 BEGIN
-                    /* All in rivals' hands: look further, until the end of every queue is in sight. */
-                    IF @HorizonPriority IS NULL
-                        BREAK;
+                    /*
+                    Whoever holds the queue's claim may count and claim, one at a time and until it commits: that is what
+                    makes MaxWorkers exact. A queue in a rival's hands is left to the rival.
+                    */
+                    DELETE FROM @Held;
 
-                    SET @Reach = 4 * @Reach;
+                    INSERT INTO @Held (Queue)
+                    SELECT c.Queue
+                    FROM chokaq.QueueClaims AS c WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                    WHERE c.Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
+
+                    UPDATE chokaq.QueueClaims WITH (ROWLOCK, FORCESEEK)
+                    SET LastClaimAtUtc = @Now
+                    WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
+
+                    UPDATE @Open
+                    SET IsHeld = 1
+                    WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
+
+                    UPDATE @Open
+                    SET IsShut = 1
+                    WHERE IsHeld = 0 AND Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
+
                     CONTINUE;
+                END;
+
+                IF @HeadCount = 1 AND @Reach = 0
+                BEGIN
+                    SELECT @Head = d.Queue, @Want = CASE WHEN d.Room < @Left THEN d.Room ELSE @Left END
+                    FROM @Heads AS d;
+
+                    INSERT INTO @Chosen (Id)
+                    SELECT TOP (@Want) h.Id
+                    FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                    WHERE h.Queue = @Head AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.Status = 0
+                    ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival;
+
+                    IF @@ROWCOUNT < @Left
+                        UPDATE @Open
+                        SET IsShut = 1
+                        WHERE Queue = @Head;
+                END;
+                ELSE
+                BEGIN
+                    SET @Reach = (
+                            SELECT MAX(n.Reach)
+                            FROM (VALUES
+                                (@Reach),
+                                (4),
+                                (2 * @Left / @HeadCount)
+                            ) AS n (Reach)
+                        );
+
+                    /* Read without keeping a lock, @Reach rows of each head. */
+                    DELETE FROM @Seen;
+
+                    INSERT INTO @Seen (Id, Queue, Room, Priority, DueAtUtc, Arrival, Place)
+                    SELECT s.Id, d.Queue, d.Room, s.Priority, s.DueAtUtc, s.Arrival, s.Place
+                    FROM @Heads AS d
+                    CROSS APPLY (
+                        SELECT TOP (@Reach)
+                            h.Id,
+                            h.Priority,
+                            h.DueAtUtc,
+                            h.Arrival,
+                            ROW_NUMBER() OVER (ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival) AS Place
+                        FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                        WHERE h.Queue = d.Queue AND h.WorkerId IS NULL AND h.IsDue = 1
+                        ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival
+                    ) AS s
+                    OPTION (FORCE ORDER, LOOP JOIN);
+
+                    /* Behind the last row read of a queue may be more: only what comes before all of these is certain. */
+                    SET @HorizonPriority = NULL;
+
+                    SELECT TOP (1) @HorizonPriority = s.Priority, @HorizonDue = s.DueAtUtc, @HorizonArrival = s.Arrival
+                    FROM @Seen AS s
+                    WHERE s.Place = @Reach
+                    ORDER BY s.Priority DESC, s.DueAtUtc, s.Arrival;
+
+                    /* GROUP BY: a row that is moved while it is read can be seen twice. */
+                    DELETE FROM @Certain;
+
+                    INSERT INTO @Certain (Rank, Id)
+                    SELECT ROW_NUMBER() OVER (ORDER BY MAX(s.Priority) DESC, MIN(s.DueAtUtc), MIN(s.Arrival)), s.Id
+                    FROM @Seen AS s
+                    WHERE (s.Room IS NULL OR s.Place <= s.Room)
+                        AND (
+                            @HorizonPriority IS NULL
+                            OR s.Priority > @HorizonPriority
+                            OR (s.Priority = @HorizonPriority AND s.DueAtUtc < @HorizonDue)
+                            OR (
+                                s.Priority = @HorizonPriority
+                                AND s.DueAtUtc = @HorizonDue
+                                AND s.Arrival <= @HorizonArrival
+                            )
+                        )
+                    GROUP BY s.Id;
+
+                    /* In the order of a key, so that no sort stands between the locks and TOP: no more is locked than is taken. */
+                    INSERT INTO @Chosen (Id)
+                    SELECT TOP (@Left) h.Id
+                    FROM @Certain AS c
+                    INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+                        ON h.Id = c.Id
+                    WHERE h.WorkerId IS NULL AND h.IsDue = 1
+                    ORDER BY c.Rank
+                    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+
+                    IF @@ROWCOUNT = 0
+                    BEGIN
+                        /* All in rivals' hands: look further, until the end of every queue is in sight. */
+                        IF @HorizonPriority IS NULL
+                            BREAK;
+
+                        SET @Reach = 4 * @Reach;
+                        CONTINUE;
+                    END;
                 END;
             END;
 
@@ -360,6 +375,7 @@ BEGIN
             WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 1;
 
             SET @Left = @Left - @@ROWCOUNT;
+            DELETE FROM @Chosen;
         END;
 
         IF @OwnsTransaction = 1

@@ -49,7 +49,9 @@ BEGIN
     END IF;
 
     /* A job that comes back and fails again at once must not be taken a second time. An empty filter stays empty. */
-    IF num_nonnulls(p_queue, p_type, p_failure_reason, p_from_utc, p_to_utc, p_search) > 0 AND NOT p_what_if THEN
+    IF num_nonnulls(p_queue, p_type, p_failure_reason, p_from_utc, p_to_utc, p_search) > 0
+    AND NOT p_what_if
+    AND isfinite(p_to_utc) IS NOT FALSE THEN
         v_to := least(p_to_utc, clock_timestamp() + interval '1 microsecond');
     END IF;
 

@@ -76,34 +76,9 @@ BEGIN
         PERFORM chokaq.promote_jobs(p_queues, p_batch_size);
     END IF;
 
-    /*
-    All queues together, in the order of the claim, whatever their number. Not where a queue with a limit is in sight:
-    its claim takes more care. What a rival or a closed queue leaves undone is done queue by queue below.
-    */
+    /* All queues together. What a rival, a closed queue or one with a limit leaves undone is done queue by queue below. */
     IF p_queues IS NULL THEN
-        v_ids := ARRAY(
-            WITH seen AS MATERIALIZED (
-                SELECT i.id, i.queue, i.priority, i.due_at_utc, i.arrival
-                FROM chokaq.jobs_hot AS i
-                WHERE i.worker_id IS NULL AND i.is_due AND i.arrival > 0
-                ORDER BY i.priority DESC, i.due_at_utc, i.arrival
-                LIMIT 2 * v_left + 16
-            ),
-            open AS MATERIALIZED (
-                SELECT s.id, s.priority, s.due_at_utc, s.arrival, q.max_workers IS NOT NULL AS is_capped
-                FROM seen AS s
-                INNER JOIN chokaq.queues AS q ON q.queue = s.queue
-                WHERE NOT q.is_paused AND q.is_active
-            )
-            /* The limit is above the locks: a rival's rows are passed over, and no more is locked than is taken. */
-            SELECT h.id
-            FROM open AS o
-            INNER JOIN chokaq.jobs_hot AS h ON h.id = o.id
-            WHERE h.worker_id IS NULL AND h.is_due AND NOT EXISTS (SELECT 1 FROM open AS c WHERE c.is_capped)
-            ORDER BY o.priority DESC, o.due_at_utc, o.arrival
-            LIMIT v_left
-            FOR NO KEY UPDATE OF h SKIP LOCKED
-        );
+        v_ids := chokaq.lock_next_jobs(v_left);
     END IF;
 
     WHILE v_left > 0 LOOP

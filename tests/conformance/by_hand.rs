@@ -9,14 +9,19 @@ use crate::arrange;
 pub const SCENARIOS: &[Scenario] =
     scenarios![the_walkthrough_tells_its_story_to_the_end, an_uninstall_leaves_nothing_behind];
 
-/// A statement at a time, as psql sends a file; T-SQL goes as one batch, as SSMS sends it.
-async fn run_file(session: &mut Session, name: &str) -> Result<()> {
-    let dialect = match session.engine() {
+/// A file of the engine's folder.
+pub fn read(engine: Engine, name: &str) -> Result<String> {
+    let dialect = match engine {
         Engine::Postgres => "postgres",
         Engine::Mssql => "mssql",
     };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql").join(dialect).join(name);
-    let text = std::fs::read_to_string(path)?;
+    Ok(std::fs::read_to_string(path)?)
+}
+
+/// A statement at a time, as psql sends a file; T-SQL goes as one batch, as SSMS sends it.
+async fn run_file(session: &mut Session, name: &str) -> Result<()> {
+    let text = read(session.engine(), name)?;
     match session.engine() {
         Engine::Postgres => {
             for statement in text.split_inclusive(";\n") {

@@ -55,6 +55,11 @@ CREATE TABLE chokaq.queues (
     CONSTRAINT ck_queues_max_job_age_seconds CHECK (max_job_age_seconds > 0)
 );
 
+/* The few queues that a fetch may not take from as it comes: closed ones, and those with a limit. */
+CREATE INDEX ix_queues_queue
+ON chokaq.queues (queue)
+WHERE is_paused OR NOT is_active OR max_workers IS NOT NULL;
+
 /*
 The lock that makes max_workers exact: a claim on a queue with a limit writes its row. Apart from queues, so that
 a change of the policy does not wait for a worker's transaction.

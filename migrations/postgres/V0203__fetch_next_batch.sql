@@ -46,11 +46,11 @@ DECLARE
     v_capped text[];
     v_held text[] := '{}';
     v_heads text[];
-    v_ids text[] := '{}';
     v_left integer := p_batch_size;
     v_now timestamptz := clock_timestamp();
     v_reach integer := 0;
     v_rooms integer[];
+    v_rows tid[] := '{}';
     v_shut text[] := '{}';
 BEGIN
     IF NOT chokaq.is_name(p_worker_id, 100) THEN
@@ -78,11 +78,11 @@ BEGIN
 
     /* All queues together. What a rival, a closed queue or one with a limit leaves undone is done queue by queue below. */
     IF p_queues IS NULL THEN
-        v_ids := chokaq.lock_next_jobs(v_left);
+        v_rows := chokaq.lock_next_jobs(v_left);
     END IF;
 
     WHILE v_left > 0 LOOP
-        IF v_ids = '{}' THEN
+        IF v_rows = '{}' THEN
             /* The best heads of the open queues: no more of them than jobs are wanted can matter. */
             SELECT
                 array_agg(b.queue ORDER BY b.priority DESC, b.due_at_utc, b.arrival),
@@ -145,8 +145,8 @@ BEGIN
             END IF;
 
             IF cardinality(v_heads) = 1 AND v_reach = 0 THEN
-                v_ids := ARRAY(
-                    SELECT h.id
+                v_rows := ARRAY(
+                    SELECT h.ctid
                     FROM chokaq.jobs_hot AS h
                     WHERE h.queue = v_heads[1] AND h.worker_id IS NULL AND h.is_due
                     ORDER BY h.queue, h.priority DESC, h.due_at_utc, h.arrival
@@ -154,12 +154,12 @@ BEGIN
                     FOR NO KEY UPDATE SKIP LOCKED
                 );
 
-                IF cardinality(v_ids) < v_left THEN
+                IF cardinality(v_rows) < v_left THEN
                     v_shut := v_shut || v_heads[1];
                 END IF;
             ELSE
                 v_reach := GREATEST(v_reach, 4, 2 * v_left / cardinality(v_heads));
-                v_ids := ARRAY(
+                v_rows := ARRAY(
                     WITH seen AS MATERIALIZED (
                         /* Read without a lock, v_reach rows of each head. */
                         SELECT s.id, o.queue, o.room, s.priority, s.due_at_utc, s.arrival, s.place
@@ -195,7 +195,8 @@ BEGIN
                         )
                         AND (s.place <= s.room OR s.queue <> ALL (v_held))
                     )
-                    SELECT h.id
+                    /* The limit is above the locks: a rival's rows are passed over, and no more is locked than is taken. */
+                    SELECT h.ctid
                     FROM certain AS c
                     INNER JOIN chokaq.jobs_hot AS h ON h.id = c.id
                     WHERE h.worker_id IS NULL AND h.is_due
@@ -205,7 +206,7 @@ BEGIN
                 );
 
                 /* All in rivals' hands: look further, until the end of every queue is in sight. */
-                IF v_ids = '{}' THEN
+                IF v_rows = '{}' THEN
                     EXIT WHEN NOT EXISTS (
                         SELECT 1
                         FROM unnest(v_heads) AS o (queue)
@@ -224,7 +225,7 @@ BEGIN
             END IF;
         END IF;
 
-        v_left := v_left - cardinality(v_ids);
+        v_left := v_left - cardinality(v_rows);
 
         RETURN QUERY
         WITH claimed AS (
@@ -237,7 +238,8 @@ BEGIN
                 started_at_utc = CASE WHEN p_start_now THEN v_now END,
                 heartbeat_utc = v_now,
                 last_updated_utc = v_now
-            WHERE h.id = ANY (v_ids)
+            /* Locked above, so they are where they were. */
+            WHERE h.ctid = ANY (v_rows)
             RETURNING
                 h.id, h.queue, h.type, h.payload, h.tags, h.priority, h.attempt_count, h.idempotency_key,
                 h.scheduled_at_utc, h.created_at_utc, h.created_by, h.resurrect_count, h.due_at_utc, h.arrival
@@ -248,7 +250,7 @@ BEGIN
         FROM claimed AS c
         ORDER BY c.priority DESC, c.due_at_utc, c.arrival;
 
-        v_ids := '{}';
+        v_rows := '{}';
     END LOOP;
 END;
 $$;

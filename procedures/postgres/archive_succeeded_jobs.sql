@@ -25,12 +25,11 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    v_added text[];
     v_attempts integer[];
     v_durations double precision[];
     v_ids text[];
     v_outcomes text[];
-    v_place bigint;
-    v_places bigint[];
     v_problem text;
     v_resurrect_counts integer[];
 BEGIN
@@ -97,7 +96,10 @@ BEGIN
         well stays in Hot, and stops no other job.
         */
         WITH held AS MATERIALIZED (
-            SELECT h.id, i.duration_ms, i.place
+            SELECT
+                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
+                h.scheduled_at_utc, h.started_at_utc, i.duration_ms, h.created_at_utc, h.created_by,
+                h.last_modified_by, h.resurrect_count, h.revision, i.place
             FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_durations, v_outcomes) WITH ORDINALITY
                 AS i (id, attempt, resurrect_count, duration_ms, outcome, place)
             INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
@@ -106,48 +108,44 @@ BEGIN
             AND h.worker_id IS NOT DISTINCT FROM p_worker_id
             AND (i.attempt IS NULL OR h.attempt_count = i.attempt)
             AND (i.resurrect_count IS NULL OR h.resurrect_count = i.resurrect_count)
-            /* No NOT EXISTS: as a join it would be planned for good by the size that the Archive has at the first call. */
-            AND (SELECT 1 FROM chokaq.jobs_archive AS a WHERE a.id = h.id) IS NULL
             ORDER BY h.id
             FOR UPDATE OF h
         ),
-        gone AS (
-            DELETE FROM chokaq.jobs_hot AS h
-            USING held AS l
-            WHERE h.id = l.id
-            RETURNING
-                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
-                h.scheduled_at_utc, h.started_at_utc, l.duration_ms, h.created_at_utc, h.created_by,
-                h.last_modified_by, h.resurrect_count, h.revision, l.place
-        ),
         added AS (
-            INSERT INTO chokaq.jobs_archive (
+            INSERT INTO chokaq.jobs_archive AS a (
                 id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
                 scheduled_at_utc, started_at_utc, finished_at_utc, duration_ms, created_at_utc, created_by,
                 last_modified_by, resurrect_count, revision
             )
             SELECT
-                g.id, g.queue, g.type, g.payload, g.tags, g.idempotency_key, g.priority, g.attempt_count, g.worker_id,
-                g.scheduled_at_utc, g.started_at_utc, clock_timestamp(), g.duration_ms, g.created_at_utc, g.created_by,
-                g.last_modified_by, g.resurrect_count, g.revision
-            FROM gone AS g
+                l.id, l.queue, l.type, l.payload, l.tags, l.idempotency_key, l.priority, l.attempt_count, l.worker_id,
+                l.scheduled_at_utc, l.started_at_utc, clock_timestamp(), l.duration_ms, l.created_at_utc, l.created_by,
+                l.last_modified_by, l.resurrect_count, l.revision
+            FROM held AS l
+            ON CONFLICT (id) DO NOTHING
+            RETURNING a.id, a.queue
+        ),
+        gone AS (
+            DELETE FROM chokaq.jobs_hot AS h
+            USING added AS a
+            WHERE h.id = a.id
         ),
         counted AS (
             INSERT INTO chokaq.counter_deltas (queue, succeeded)
-            SELECT g.queue, count(*) FROM gone AS g GROUP BY g.queue
+            SELECT a.queue, count(*) FROM added AS a GROUP BY a.queue
         )
-        SELECT array_agg(g.place) INTO v_places FROM gone AS g;
-
-        FOREACH v_place IN ARRAY COALESCE(v_places, '{}') LOOP
-            v_outcomes[v_place] := 'archived';
-        END LOOP;
+        SELECT array_agg(a.id) INTO v_added FROM added AS a;
 
         /* Nearly always all are archived, and there is nothing to explain. */
-        EXIT WHEN cardinality(v_places) = cardinality(v_ids);
+        IF cardinality(v_added) = cardinality(v_ids) THEN
+            v_outcomes := array_fill('archived'::text, ARRAY[cardinality(v_ids)]);
+            EXIT;
+        END IF;
 
         SELECT array_agg(
             COALESCE(
                 i.outcome,
+                CASE WHEN i.id = ANY (v_added) THEN 'archived' END,
                 chokaq.explain_miss(i.id, p_worker_id, i.attempt, i.resurrect_count, 'Archive'),
                 (SELECT 'id_conflict' FROM chokaq.jobs_archive AS o WHERE o.id = i.id COLLATE "C")
             )

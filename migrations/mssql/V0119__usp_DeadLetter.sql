@@ -19,10 +19,13 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
 
-    DECLARE @Now DATETIME2(7) = SYSUTCDATETIME(), @Revision BIGINT;
+    DECLARE @Now DATETIME2(7) = SYSUTCDATETIME(), @OldRevision BIGINT, @Revision BIGINT;
 
     SET @FailedAtUtc = NULL;
     SET @Revision = NEXT VALUE FOR chokaq.JobNumbers;
+
+    /* Demanded below, for a server that ignores the lock: no edit is lost. */
+    SELECT @OldRevision = h.Revision FROM chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK) WHERE h.Id = @Id;
 
     DELETE FROM chokaq.JobsHot
     OUTPUT
@@ -71,6 +74,7 @@ BEGIN
         Revision
     )
     WHERE Id = @Id
+        AND Revision = @OldRevision
         AND (@Owner IS NULL OR WorkerId = @Owner)
         AND (@Attempt IS NULL OR AttemptCount = @Attempt)
         AND (@ResurrectCount IS NULL OR ResurrectCount = @ResurrectCount);

@@ -75,7 +75,8 @@ BEGIN
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL
     );
     DECLARE @Chosen TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Revision BIGINT NOT NULL
     );
     /* No table variable: Babelfish cannot send a payload of a megabyte out of one. */
     CREATE TABLE #Claimed (
@@ -147,8 +148,8 @@ BEGIN
                 INNER JOIN @Open AS o ON o.Queue = s.Queue
                 GROUP BY s.Id;
 
-                INSERT INTO @Chosen (Id)
-                SELECT TOP (@Left) h.Id
+                INSERT INTO @Chosen (Id, Revision)
+                SELECT TOP (@Left) h.Id, h.Revision
                 FROM @Certain AS c
                 INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                     ON h.Id = c.Id
@@ -241,8 +242,8 @@ BEGIN
                     SELECT @Head = d.Queue, @Want = CASE WHEN d.Room < @Left THEN d.Room ELSE @Left END
                     FROM @Heads AS d;
 
-                    INSERT INTO @Chosen (Id)
-                    SELECT TOP (@Want) h.Id
+                    INSERT INTO @Chosen (Id, Revision)
+                    SELECT TOP (@Want) h.Id, h.Revision
                     FROM chokaq.JobsHot AS h WITH (INDEX(IX_JobsHot_Queue_Priority_DueAtUtc_Arrival), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                     WHERE h.Queue = @Head AND h.WorkerId IS NULL AND h.IsDue = 1 AND h.Status = 0
                     ORDER BY h.Priority DESC, h.DueAtUtc, h.Arrival;
@@ -310,8 +311,8 @@ BEGIN
                     GROUP BY s.Id;
 
                     /* In the order of a key, so that no sort stands between the locks and TOP: no more is locked than is taken. */
-                    INSERT INTO @Chosen (Id)
-                    SELECT TOP (@Left) h.Id
+                    INSERT INTO @Chosen (Id, Revision)
+                    SELECT TOP (@Left) h.Id, h.Revision
                     FROM @Certain AS c
                     INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                         ON h.Id = c.Id
@@ -372,7 +373,9 @@ BEGIN
                 DueAtUtc,
                 Arrival
             )
-            WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 1;
+            WHERE Id IN (SELECT c.Id FROM @Chosen AS c WHERE c.Revision = chokaq.JobsHot.Revision)
+                AND WorkerId IS NULL
+                AND IsDue = 1;
 
             SET @Left = @Left - @@ROWCOUNT;
             DELETE FROM @Chosen;

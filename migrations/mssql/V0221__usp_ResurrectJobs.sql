@@ -29,6 +29,7 @@ BEGIN
         @Actor NVARCHAR(100) = @ResurrectedBy,
         @BatchId UNIQUEIDENTIFIER = NEWID(),
         @FoundIds NVARCHAR(MAX),
+        @IsOpen BIT = 1,
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
 
     DECLARE @Asked TABLE (
@@ -49,36 +50,60 @@ BEGIN
         IF @OwnsTransaction = 1
             BEGIN TRANSACTION;
 
-        /* Locked in key order, the order of @Asked: two operators with the same ids wait in one direction only. */
-        INSERT INTO @Found (Id)
-        SELECT d.Id
-        FROM @Asked AS i
-        INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK, UPDLOCK, ROWLOCK) ON d.Id = i.Id
-        ORDER BY i.Id
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+        /* Once, unless a server that ignores the locks let a rival in between. */
+        WHILE @IsOpen = 1
+        BEGIN
+            DELETE FROM @Found;
 
-        /* They come back in the order that was asked for. */
-        SELECT
-            @FoundIds = COALESCE(
-                N'[' +
-                STRING_AGG(CONVERT(NVARCHAR(MAX), N'"' + STRING_ESCAPE(i.Id, 'json') + N'"'), N',') WITHIN GROUP (
-                    ORDER BY i.Ordinal
-                ) +
-                N']',
-                N'[]'
-            )
-        FROM @Asked AS i
-        INNER JOIN @Found AS f ON f.Id = i.Id;
+            /* Locked in key order, the order of @Asked: two operators with the same ids wait in one direction only. */
+            INSERT INTO @Found (Id)
+            SELECT d.Id
+            FROM @Asked AS i
+            INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK, UPDLOCK, ROWLOCK) ON d.Id = i.Id
+            WHERE i.Id NOT IN (SELECT r.Id FROM @Done AS r)
+            ORDER BY i.Id
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
-        EXECUTE chokaq.usp_ResurrectRows @JobIds = @FoundIds, @Actor = @Actor, @BatchId = @BatchId;
+            /* They come back in the order that was asked for. */
+            SELECT
+                @FoundIds = COALESCE(
+                    N'[' +
+                    STRING_AGG(CONVERT(NVARCHAR(MAX), chokaq.fn_JsonString(i.Id)), N',') WITHIN GROUP (
+                        ORDER BY i.Ordinal
+                    ) +
+                    N']',
+                    N'[]'
+                )
+            FROM @Asked AS i
+            INNER JOIN @Found AS f ON f.Id = i.Id;
 
-        /* Only rows of this transaction can be meant: never wait for those of another. */
-        INSERT INTO @Done (Id)
-        SELECT o.JobId
-        FROM @Found AS f
-        INNER JOIN chokaq.OperatorHistory AS o WITH (FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK) ON o.JobId = f.Id
-        WHERE o.BatchId = @BatchId
-        OPTION (FORCE ORDER, LOOP JOIN);
+            EXECUTE chokaq.usp_ResurrectRows @JobIds = @FoundIds, @Actor = @Actor, @BatchId = @BatchId;
+
+            /* Only rows of this transaction can be meant: never wait for those of another. */
+            INSERT INTO @Done (Id)
+            SELECT o.JobId
+            FROM @Found AS f
+            INNER JOIN chokaq.OperatorHistory AS o WITH (FORCESEEK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+                ON o.JobId = f.Id
+            WHERE o.BatchId = @BatchId
+            OPTION (FORCE ORDER, LOOP JOIN);
+
+            /* What is left of @Found is in the DLQ still. */
+            DELETE FROM @Found
+            WHERE Id NOT IN (
+                    SELECT d.Id
+                    FROM chokaq.JobsDLQ AS d WITH (FORCESEEK)
+                    INNER JOIN @Found AS f ON f.Id = d.Id
+                );
+
+            IF NOT EXISTS (
+                   SELECT 1
+                   FROM @Found AS f
+                   LEFT JOIN chokaq.JobsHot AS h WITH (FORCESEEK) ON h.Id = f.Id
+                   WHERE h.Id IS NULL
+               )
+                SET @IsOpen = 0;
+        END;
 
         IF @OwnsTransaction = 1
             COMMIT TRANSACTION;

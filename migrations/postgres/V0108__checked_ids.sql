@@ -17,7 +17,12 @@ DECLARE
 BEGIN
     IF p_job_ids IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_job_ids must be an array of job ids.';
-    ELSIF EXISTS (SELECT 1 FROM unnest(p_job_ids) AS i (id) WHERE NOT chokaq.is_name(i.id, 50)) THEN
+    ELSIF EXISTS (
+        SELECT 1
+        FROM unnest(p_job_ids) AS i (id)
+        /* The first test is quick, and right for nearly every id. */
+        WHERE (octet_length(i.id) <= 50 AND i.id ~ '^[!-~]+$') IS NOT TRUE AND NOT chokaq.is_name(i.id, 50)
+    ) THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001',
             MESSAGE = 'p_job_ids must hold ids of 1 to 50 characters without white space at either end.';
     END IF;

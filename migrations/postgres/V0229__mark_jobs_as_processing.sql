@@ -24,11 +24,9 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_counts integer[];
     v_ids text[];
     v_now timestamptz := clock_timestamp();
-    v_outcomes text[];
-    v_started record;
+    v_started jsonb;
 BEGIN
     v_ids := chokaq.checked_ids(p_job_ids, 1000);
 
@@ -37,19 +35,11 @@ BEGIN
             MESSAGE = 'p_worker_id must be 1 to 100 characters without white space at either end.';
     END IF;
 
-    v_counts := array_fill(NULL::integer, ARRAY[cardinality(v_ids)]);
-    v_outcomes := array_fill(NULL::text, ARRAY[cardinality(v_ids)]);
-
-    FOR v_started IN
-        /* IS NOT DISTINCT FROM, because = would offer the index of all that workers hold. */
-        WITH held AS MATERIALIZED (
-            SELECT h.id, i.place
-            FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
-            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
-            WHERE h.worker_id IS NOT DISTINCT FROM p_worker_id AND h.status = 1
-            ORDER BY h.id
-            FOR NO KEY UPDATE OF h
-        )
+    /*
+    The index takes the ids in their order, and so do the locks. IS NOT DISTINCT FROM, because = would offer the index of
+    all that workers hold.
+    */
+    WITH started AS (
         UPDATE chokaq.jobs_hot AS h
         SET
             status = 2,
@@ -57,34 +47,28 @@ BEGIN
             started_at_utc = v_now,
             heartbeat_utc = v_now,
             last_updated_utc = v_now
-        FROM held AS l
-        WHERE h.id = l.id
-        RETURNING l.place, h.attempt_count
-    LOOP
-        v_outcomes[v_started.place] := 'started';
-        v_counts[v_started.place] := v_started.attempt_count;
-    END LOOP;
+        WHERE h.id = ANY (v_ids) AND h.worker_id IS NOT DISTINCT FROM p_worker_id AND h.status = 1
+        RETURNING h.id, h.attempt_count
+    )
+    SELECT COALESCE(jsonb_object_agg(s.id, s.attempt_count), '{}') INTO v_started FROM started AS s;
 
     /* Only what did not start is looked up again. */
     RETURN QUERY
     SELECT
         i.id,
-        COALESCE(
-            i.outcome,
-            CASE
-                WHEN m.worker_id IS NULL AND m.status IS NOT NULL THEN 'not_fetched'
-                WHEN m.worker_id <> p_worker_id THEN 'not_owner'
-                WHEN m.status = 2 THEN 'already_started'
-                WHEN m.status = 1 THEN 'not_fetched'
-                ELSE 'not_found'
-            END
-        ),
-        COALESCE(i.attempt_count, m.attempt_count)
-    FROM unnest(v_ids, v_outcomes, v_counts) WITH ORDINALITY AS i (id, outcome, attempt_count, place)
+        CASE
+            WHEN v_started ? i.id THEN 'started'
+            WHEN m.status IS NULL THEN 'not_found'
+            WHEN m.worker_id <> p_worker_id THEN 'not_owner'
+            WHEN m.status = 2 THEN 'already_started'
+            ELSE 'not_fetched'
+        END,
+        COALESCE((v_started ->> i.id)::integer, m.attempt_count)
+    FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
     LEFT JOIN LATERAL (
         SELECT h.worker_id, h.status, h.attempt_count
         FROM chokaq.jobs_hot AS h
-        WHERE h.id = i.id COLLATE "C" AND i.outcome IS NULL
+        WHERE h.id = i.id COLLATE "C" AND NOT v_started ? i.id
         OFFSET 0
     ) AS m ON true
     ORDER BY i.place;

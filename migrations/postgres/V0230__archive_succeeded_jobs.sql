@@ -66,28 +66,33 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = v_problem;
     END IF;
 
+    /* Of a repeated id the first mention counts. */
+    IF (
+        SELECT count(DISTINCT j.id COLLATE "C") < count(*)
+        FROM (SELECT e.job ->> 'jobId' AS id FROM jsonb_array_elements(p_jobs) AS e (job)) AS j
+    ) THEN
+        p_jobs := (
+            SELECT jsonb_agg(f.job ORDER BY f.ordinal)
+            FROM (
+                SELECT DISTINCT ON (j.job ->> 'jobId' COLLATE "C") j.job, j.ordinal
+                FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
+                ORDER BY j.job ->> 'jobId' COLLATE "C", j.ordinal
+            ) AS f
+        );
+    END IF;
+
     SELECT
-        array_agg(f.id ORDER BY f.ordinal),
-        array_agg(f.attempt ORDER BY f.ordinal),
+        array_agg(j."jobId"),
+        array_agg(j.attempt),
         /* A metric never stops a transition: what is no duration, or no double precision, is no value. */
         array_agg(
-            CASE WHEN f.duration = 0 OR f.duration BETWEEN 1e-300 AND 1e300 THEN f.duration::double precision END
-            ORDER BY f.ordinal
+            CASE WHEN j."durationMs" = 0 OR j."durationMs" BETWEEN 1e-300 AND 1e300 THEN j."durationMs"::double precision END
         ),
-        array_agg(f.resurrect_count ORDER BY f.ordinal),
+        array_agg(j."resurrectCount"),
         array_agg(NULL::text)
     INTO v_ids, v_attempts, v_durations, v_resurrect_counts, v_outcomes
-    FROM (
-        SELECT
-            j.ordinal,
-            j.job ->> 'jobId' AS id,
-            (j.job ->> 'attempt')::integer AS attempt,
-            (j.job ->> 'durationMs')::numeric AS duration,
-            (j.job ->> 'resurrectCount')::integer AS resurrect_count,
-            row_number() OVER (PARTITION BY j.job ->> 'jobId' COLLATE "C" ORDER BY j.ordinal) AS mention
-        FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
-    ) AS f
-    WHERE f.mention = 1;
+    FROM jsonb_to_recordset(p_jobs)
+        AS j ("jobId" text, attempt integer, "durationMs" numeric, "resurrectCount" integer);
 
     /* Once, unless a job that was no one's to archive became so in between. */
     LOOP

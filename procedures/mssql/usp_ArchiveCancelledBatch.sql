@@ -49,7 +49,7 @@ BEGIN
     WHILE @From = 1 OR @From <= @RequestedCount
     BEGIN
         SET @Slice = (
-                SELECT N'[' + STRING_AGG(CONVERT(NVARCHAR(MAX), N'"' + STRING_ESCAPE(a.Id, 'json') + N'"'), N',') + N']'
+                SELECT N'[' + STRING_AGG(CONVERT(NVARCHAR(MAX), chokaq.fn_JsonString(a.Id)), N',') + N']'
                 FROM @Asked AS a
                 WHERE a.Ordinal BETWEEN @From AND @From + @BatchSize - 1
             );

@@ -38,7 +38,8 @@ BEGIN
         Outcome VARCHAR(20) NULL
     );
     DECLARE @Held TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Revision BIGINT NOT NULL
     );
     DECLARE @Gone TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
@@ -72,8 +73,8 @@ BEGIN
             DELETE FROM @Held;
 
             /* Locked in key order, the order of @Asked: two operators with the same ids wait in one direction only. */
-            INSERT INTO @Held (Id)
-            SELECT h.Id
+            INSERT INTO @Held (Id, Revision)
+            SELECT h.Id, h.Revision
             FROM @Asked AS i
             INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK, FORCESEEK) ON h.Id = i.Id
             WHERE i.Outcome IS NULL AND h.Status IN (0, 1)
@@ -96,7 +97,7 @@ BEGIN
             DELETE FROM @Held
             WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Outcome = 'id_conflict');
 
-            /* Decided again, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
+            /* Decided again, for a server that ignores the locks: no edit is lost. FORCESEEK: a scan would lock every row on its way. */
             DELETE FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
             OUTPUT
                 deleted.Id,
@@ -133,7 +134,7 @@ BEGIN
                 CreatedBy,
                 ResurrectCount
             )
-            WHERE Id IN (SELECT l.Id FROM @Held AS l) AND Status IN (0, 1);
+            WHERE Id IN (SELECT l.Id FROM @Held AS l WHERE l.Revision = chokaq.JobsHot.Revision) AND Status IN (0, 1);
 
             UPDATE @Asked
             SET Outcome = 'cancelled'

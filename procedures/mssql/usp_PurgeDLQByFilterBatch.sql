@@ -141,7 +141,7 @@ BEGIN
             SELECT
                 @MineIds = COALESCE(
                     N'[' +
-                    STRING_AGG(CONVERT(NVARCHAR(MAX), N'"' + STRING_ESCAPE(m.Id, 'json') + N'"'), N',') WITHIN GROUP (
+                    STRING_AGG(CONVERT(NVARCHAR(MAX), chokaq.fn_JsonString(m.Id)), N',') WITHIN GROUP (
                         ORDER BY m.Place
                     ) +
                     N']',

@@ -59,7 +59,7 @@ BEGIN
 
         SELECT
             @FoundIds = COALESCE(
-                N'[' + STRING_AGG(CONVERT(NVARCHAR(MAX), N'"' + STRING_ESCAPE(f.Id, 'json') + N'"'), N',') + N']',
+                N'[' + STRING_AGG(CONVERT(NVARCHAR(MAX), chokaq.fn_JsonString(f.Id)), N',') + N']',
                 N'[]'
             )
         FROM @Found AS f;

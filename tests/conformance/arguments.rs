@@ -9,6 +9,7 @@ use crate::{arrange, snapshot};
 pub const SCENARIOS: &[Scenario] = scenarios![
     every_parameter_refuses_what_is_not_allowed,
     every_name_may_be_as_long_as_its_column,
+    names_in_sets_and_of_queues_may_be_as_long,
     sets_that_are_no_json_array_are_refused,
 ];
 
@@ -58,6 +59,47 @@ async fn every_name_may_be_as_long_as_its_column(db: &Db<'_>) -> Result<()> {
         let args = args! { JobId: long(50), NewTags: long(1000), ResurrectedBy: long(100) };
         assert_eq!(s.outcome("Resurrect", args).await?, "resurrected");
         assert_eq!(arrange::job(&mut s, &long(50)).await?["LastModifiedBy"], long(100));
+    }
+    Ok(())
+}
+
+/// The same where names come in sets, and where no job is.
+async fn names_in_sets_and_of_queues_may_be_as_long(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    for letter in ["ä", "🙂"] {
+        let long = |limit: usize| letter.repeat(limit / letter.encode_utf16().count());
+        let [queue, actor, id] = [255, 100, 50].map(long);
+        let args = args! { Queue: &queue, IsPaused: false, ModifiedBy: &actor };
+        assert_eq!(s.outcome("SetQueuePaused", args).await?, "created");
+        let row = s.call_one("GetQueues", args! { Queue: &queue }).await?;
+        assert_eq!((row.text("Queue"), row.text("LastModifiedBy")), (queue.clone(), actor.clone()));
+
+        s.call("Enqueue", args! { Queue: &queue, Type: long(255), JobId: &id, Tags: long(1000) }).await?;
+        let fetch = args! { WorkerId: &actor, Queues: [&*queue] };
+        let ids = || args! { JobIds: [&*id] };
+        let and = |mut args: Args, more: Args| {
+            args.extend(more);
+            args
+        };
+        s.call("FetchNextBatch", fetch.clone()).await?;
+        let row = s.call_one("ReleaseWorker", args! { WorkerId: &actor }).await?;
+        assert_eq!(row["ReleasedCount"], 1);
+        assert_eq!(s.outcome("CancelJobs", and(ids(), args! { CancelledBy: &actor })).await?, "cancelled");
+        let row = s.call_one("SummarizeDLQ", args! { Queue: &queue, Type: long(255) }).await?;
+        assert_eq!((row.text("Queue"), row.text("Type")), (queue.clone(), long(255)));
+        assert_eq!(s.outcome("ResurrectJobs", and(ids(), args! { ResurrectedBy: &actor })).await?, "resurrected");
+        let acts = s.call("GetJobHistory", args! { JobId: &id }).await?;
+        assert_eq!(acts.texts("Actor"), [&*actor, &*actor]);
+
+        s.call("FetchNextBatch", fetch).await?;
+        let started = s.outcome("MarkJobsAsProcessing", and(ids(), args! { WorkerId: &actor })).await?;
+        assert_eq!(started, "started");
+        let jobs = serde_json::json!([{"jobId": id, "attempt": 1}]);
+        assert_eq!(s.outcome("ArchiveSucceededJobs", args! { Jobs: jobs, WorkerId: &actor }).await?, "archived");
+        let job = arrange::job(&mut s, &id).await?;
+        for (column, limit) in [("Queue", 255), ("Type", 255), ("Tags", 1000), ("WorkerId", 100)] {
+            assert_eq!(job[column], long(limit), "{column}");
+        }
     }
     Ok(())
 }
@@ -118,10 +160,13 @@ fn with(procedure: &'static Procedure, parameter: &str, value: Value) -> Args {
     args
 }
 
-/// A value for each parameter that must be given, a payload so that an edit has something to do, and the time without
-/// which a page has no beginning.
+/// Given although they need not be: without a payload an edit has nothing to do, without a number a policy changes
+/// nothing, without a time a page has no beginning, and without a filter there is no bulk call.
+const GIVEN: [&str; 5] = ["Payload", "MaxAttempts", "BeforeFailedAtUtc", "AfterFailedAtUtc", "FailureReason"];
+
+/// A value for each parameter that must be given, and for some more.
 fn fine(parameter: &Parameter) -> Option<Value> {
-    if parameter.default.is_some() && !["Payload", "BeforeFailedAtUtc"].contains(&&*parameter.name) {
+    if parameter.default.is_some() && !GIVEN.contains(&&*parameter.name) {
         return None;
     }
     Some(match &*parameter.name {
@@ -134,8 +179,12 @@ fn fine(parameter: &Parameter) -> Option<Value> {
         "Attempt" => 1.into(),
         "JobIds" => ["a2"].into(),
         "Jobs" => serde_json::json!([]).into(),
-        "OlderThanUtc" | "BeforeFailedAtUtc" => time::macros::datetime!(2020-01-01 00:00 UTC).into(),
-        "WorkerId" | "ModifiedBy" | "ResurrectedBy" | "PurgedBy" => "ann".into(),
+        "IsPaused" | "IsActive" => true.into(),
+        "MaxWorkers" | "ZombieTimeoutSeconds" | "MaxAttempts" => 3.into(),
+        "OlderThanUtc" | "BeforeFailedAtUtc" | "AfterFailedAtUtc" => {
+            time::macros::datetime!(2020-01-01 00:00 UTC).into()
+        }
+        "WorkerId" | "ModifiedBy" | "ResurrectedBy" | "CancelledBy" | "PurgedBy" => "ann".into(),
         other => unreachable!("no value is known for {other}"),
     })
 }
@@ -145,7 +194,9 @@ fn refused(procedure: &Procedure, parameter: &Parameter) -> Vec<Value> {
     let mut values: Vec<Value> = match &*parameter.name {
         "JobId" => bad_names(50),
         "Queue" | "Type" | "IdempotencyKey" => bad_names(255),
-        "WorkerId" | "CreatedBy" | "MovedBy" | "ModifiedBy" | "ResurrectedBy" | "PurgedBy" => bad_names(100),
+        "WorkerId" | "CreatedBy" | "MovedBy" | "ModifiedBy" | "ResurrectedBy" | "CancelledBy" | "PurgedBy" => {
+            bad_names(100)
+        }
         "Tags" | "NewTags" => vec!["x".repeat(1001).into(), "🙂".repeat(501).into()],
         "BatchSize" | "CleanupBatchSize" => {
             let most = match &*procedure.name {
@@ -157,6 +208,7 @@ fn refused(procedure: &Procedure, parameter: &Parameter) -> Vec<Value> {
         }
         "Limit" => vec![0.into(), 1001.into(), Value::Null],
         "MaxBatches" => vec![0.into(), (-1).into()],
+        "MaxJobs" => vec![0.into(), (-1).into(), Value::Null],
         "FailureReason" => vec![(-1).into(), 12.into()],
         "Attempt" => vec![if procedure.name == "MoveToDLQ" { (-1).into() } else { 0.into() }],
         "DelaySeconds" => vec![(-1).into(), Value::Null],
@@ -166,7 +218,14 @@ fn refused(procedure: &Procedure, parameter: &Parameter) -> Vec<Value> {
         "Search" => vec!["".into(), "x".repeat(4001).into()],
         "AfterQueue" => vec!["x".repeat(256).into(), "🙂".repeat(128).into()],
         "AfterJobId" | "BeforeJobId" => vec!["x".repeat(51).into(), "🙂".repeat(26).into()],
-        "StartNow" | "ClearPayload" | "ClearTags" | "AllowInvalidJson" | "KeepIdempotencyKey" => vec![Value::Null],
+        "StartNow" | "ClearPayload" | "ClearTags" | "AllowInvalidJson" | "KeepIdempotencyKey" | "WhatIf"
+        | "IsPaused" | "IsActive" | "ClearMaxJobAge" => vec![Value::Null],
+        "MaxAttempts" | "MaxJobAgeSeconds" => vec![0.into(), (-1).into()],
+        "BackoffMultiplier" => vec![0.999.into(), 1_000.001.into()],
+        "BaseDelaySeconds" | "MaxDelaySeconds" | "JitterSeconds" => vec![(-1).into()],
+        /* NULL is a value of these: no limit, the usual timeout. */
+        "MaxWorkers" => return vec![(-1).into()],
+        "ZombieTimeoutSeconds" => return vec![0.into(), (-1).into()],
         "JobIds" => [Value::Null]
             .into_iter()
             .chain(bad_names(50).into_iter().map(in_a_set))
@@ -175,8 +234,9 @@ fn refused(procedure: &Procedure, parameter: &Parameter) -> Vec<Value> {
         "Queues" => bad_names(255).into_iter().map(in_a_set).chain([in_a_set(Value::Null)]).collect(),
         "Jobs" => vec![Value::Null],
         "OlderThanUtc" => vec![],
-        "AfterFinishedAtUtc" | "BeforeFailedAtUtc" | "DurationMs" | "ErrorDetails" | "ExpectedRevision" | "FromUtc"
-        | "NewPayload" | "NewPriority" | "Payload" | "Priority" | "ScheduledAtUtc" | "ToUtc" => return vec![],
+        "AfterAtUtc" | "AfterFailedAtUtc" | "AfterFinishedAtUtc" | "AfterHistoryId" | "BeforeFailedAtUtc"
+        | "DurationMs" | "ErrorDetails" | "ExpectedRevision" | "FromUtc" | "NewPayload" | "NewPriority" | "Payload"
+        | "Priority" | "Reason" | "ScheduledAtUtc" | "ToUtc" => return vec![],
         other => unreachable!("nothing is known of {other}"),
     };
     let must_be_given = parameter.default.is_none()

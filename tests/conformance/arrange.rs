@@ -1,6 +1,6 @@
 //! Short ways to bring jobs where a scenario begins. Every job is of type `t`; the worker is `w1`.
 
-use chokaq_tests::{Args, Result, Row, Session, Value, args, values};
+use chokaq_tests::{Args, Result, Row, Rows, Session, Value, args, values};
 use time::{Duration, OffsetDateTime};
 
 /// `prefix` followed by 1 to `count`, padded so that they sort.
@@ -87,6 +87,28 @@ pub async fn many_dead(session: &mut Session, queue: &str, ids: &[String]) -> Re
     Ok(())
 }
 
+/// The row of a job in Hot, forced into another table by the owner of the tables.
+pub async fn force(session: &mut Session, id: &str, table: &str) -> Result<()> {
+    let sql = match table {
+        "JobsDLQ" => {
+            "INSERT INTO chokaq.JobsDLQ (Id, Queue, Type, Priority, AttemptCount, FailureReason, FailedAtUtc,
+                CreatedAtUtc, LastUpdatedUtc, ResurrectCount, Revision)
+            SELECT h.Id, h.Queue, h.Type, h.Priority, h.AttemptCount, 6, h.CreatedAtUtc, h.CreatedAtUtc,
+                h.LastUpdatedUtc, h.ResurrectCount, h.Revision
+            FROM chokaq.JobsHot AS h WHERE h.Id = @P1"
+        }
+        _ => {
+            "INSERT INTO chokaq.JobsArchive (Id, Queue, Type, Priority, AttemptCount, FinishedAtUtc, CreatedAtUtc,
+                ResurrectCount, Revision)
+            SELECT h.Id, h.Queue, h.Type, h.Priority, h.AttemptCount, h.CreatedAtUtc, h.CreatedAtUtc,
+                h.ResurrectCount, h.Revision
+            FROM chokaq.JobsHot AS h WHERE h.Id = @P1"
+        }
+    };
+    session.sql(sql, &values![id]).await?;
+    Ok(())
+}
+
 /// The row of one job, wherever it is.
 pub async fn job(session: &mut Session, id: &str) -> Result<Row> {
     Ok(session.call_one("GetJob", args! { JobId: id }).await?)
@@ -147,12 +169,28 @@ pub async fn fold(session: &mut Session, args: Args) -> Result<i64> {
     anyhow::bail!("nothing was folded")
 }
 
+/// The login of this session, as the history shows it.
+pub async fn login(session: &mut Session) -> Result<String> {
+    let rows = match session {
+        Session::Postgres(session) => session.query("SELECT session_user::text AS login", &[]).await?,
+        Session::Mssql(session) => session.query("SELECT ORIGINAL_LOGIN() AS Login", &[]).await?,
+    };
+    Ok(rows.one().text("Login"))
+}
+
 /// What operators did to a job, oldest first.
 pub async fn history(session: &mut Session, id: &str) -> Result<Vec<Row>> {
     let sql = "SELECT Action, Queue, Type, Actor, Login, FailureReason, ErrorDetails, AttemptCount, FailedAtUtc,
             OldPayload, OldTags, OldPriority, OldIdempotencyKey
         FROM chokaq.OperatorHistory WHERE JobId = @P1 ORDER BY HistoryId";
     Ok(session.sql(sql, &values![id]).await?.rows)
+}
+
+/// What became of each job of a set, in the order of the set.
+pub fn assert_outcomes(rows: &Rows, expected: &[(&str, &str)]) {
+    let found: Vec<_> = rows.texts("JobId").into_iter().zip(rows.texts("Outcome")).collect();
+    let found: Vec<_> = found.iter().map(|(id, outcome)| (&**id, &**outcome)).collect();
+    assert_eq!(found, expected);
 }
 
 /// True when two instants are less than five seconds apart.

@@ -1,6 +1,6 @@
 //! What happened to users of similar systems, and must not happen here.
 
-use chokaq_tests::{Db, Engine, Result, Scenario, Session, Value, args, scenarios, values};
+use chokaq_tests::{Args, Db, Engine, Result, Scenario, Session, SqlError, Value, args, scenarios, values};
 use time::Duration;
 
 use crate::arrange;
@@ -15,6 +15,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     a_purge_does_not_stop_after_the_first_batch,
     a_resurrection_of_thousands_does_not_stop_after_the_first_batch,
     every_character_survives,
+    every_character_of_an_id_survives_in_a_set,
     ids_keys_queues_and_types_compare_to_the_letter,
     the_sessions_time_zone_moves_nothing,
     the_totals_add_up_after_a_purge,
@@ -142,35 +143,13 @@ async fn errors_of_any_length_survive_to_the_letter(db: &Db<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The row of a job in Hot, forced into another table by the owner of the tables.
-async fn force(s: &mut Session, id: &str, table: &str) -> Result<()> {
-    let sql = match table {
-        "JobsDLQ" => {
-            "INSERT INTO chokaq.JobsDLQ (Id, Queue, Type, Priority, AttemptCount, FailureReason, FailedAtUtc,
-                CreatedAtUtc, LastUpdatedUtc, ResurrectCount, Revision)
-            SELECT h.Id, h.Queue, h.Type, h.Priority, h.AttemptCount, 6, h.CreatedAtUtc, h.CreatedAtUtc,
-                h.LastUpdatedUtc, h.ResurrectCount, h.Revision
-            FROM chokaq.JobsHot AS h WHERE h.Id = @P1"
-        }
-        _ => {
-            "INSERT INTO chokaq.JobsArchive (Id, Queue, Type, Priority, AttemptCount, FinishedAtUtc, CreatedAtUtc,
-                ResurrectCount, Revision)
-            SELECT h.Id, h.Queue, h.Type, h.Priority, h.AttemptCount, h.CreatedAtUtc, h.CreatedAtUtc,
-                h.ResurrectCount, h.Revision
-            FROM chokaq.JobsHot AS h WHERE h.Id = @P1"
-        }
-    };
-    s.sql(sql, &values![id]).await?;
-    Ok(())
-}
-
 async fn a_poison_row_never_stops_a_sweep(db: &Db<'_>) -> Result<()> {
     db.expect_broken_accounts();
     let mut s = db.session().await?;
     for (table, queue) in [("JobsDLQ", "q"), ("JobsArchive", "r")] {
         let ids = arrange::ids(queue, 51);
         arrange::many_processing(&mut s, queue, &ids).await?;
-        force(&mut s, &ids[20], table).await?;
+        arrange::force(&mut s, &ids[20], table).await?;
         let row = s.call_one("ArchiveZombies", args! { TimeoutSeconds: 0, BatchSize: 10 }).await?;
         assert_eq!(row["MovedCount"], 50, "{table}");
         assert!(row.int("SkippedCount") >= 1, "{table}: the poison row is reported");
@@ -190,7 +169,7 @@ async fn a_poison_row_never_stops_a_sweep(db: &Db<'_>) -> Result<()> {
     }
     /* Back from the DLQ into a table that has the id already. */
     arrange::pending(&mut s, "p", "a1").await?;
-    force(&mut s, "a1", "JobsDLQ").await?;
+    arrange::force(&mut s, "a1", "JobsDLQ").await?;
     assert_eq!(s.outcome("ResurrectJobs", args! { JobIds: ["a1"], ResurrectedBy: "ann" }).await?, "id_conflict");
     let row = s.call_one("ResurrectBatch", args! { JobIds: ["a1"], ResurrectedBy: "ann" }).await?;
     assert_eq!(row["ConflictCount"], 1);
@@ -276,6 +255,52 @@ async fn every_character_survives(db: &Db<'_>) -> Result<()> {
         for column in ["Queue", "Type", "Payload", "Tags"] {
             assert_eq!(job[column], text, "{column} of many");
         }
+    }
+    Ok(())
+}
+
+/// Sets of ids are taken apart, put together and passed on, and come back as they were.
+async fn every_character_of_an_id_survives_in_a_set(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    for id in ["🙂👩‍👩‍👧‍👦", "ß日本\u{feff}İ", r#"a"b\c/d'e%_[]{}"#, "\\u00e4", "a\tb\u{1}c\u{7f}d", "é e\u{301}", "🏳️‍🌈"]
+    {
+        arrange::pending(&mut s, "q", id).await?;
+        let by = |who: &'static str| vec![("JobIds", Value::from([id])), (who, Value::from("ann"))];
+        let outcome = async |s: &mut Session, procedure: &str, args: Args, outcome: &str| {
+            let row = s.call_one(procedure, args).await?;
+            assert_eq!((row.text("JobId"), row.text("Outcome")), (id.to_owned(), outcome.to_owned()), "{procedure}");
+            Ok::<_, SqlError>(())
+        };
+        let count = async |s: &mut Session, procedure: &str, args: Args, column: &str| {
+            assert_eq!(s.call_one(procedure, args).await?[column], 1, "{procedure} of {id}");
+            Ok::<_, SqlError>(())
+        };
+        let filter = |who: &'static str| {
+            vec![("Queue", Value::from("q")), (who, Value::from("ann")), ("WhatIf", Value::from(false))]
+        };
+        outcome(&mut s, "CancelJobs", by("CancelledBy"), "cancelled").await?;
+        outcome(&mut s, "ResurrectJobs", by("ResurrectedBy"), "resurrected").await?;
+        count(&mut s, "ArchiveCancelledBatch", by("CancelledBy"), "CancelledCount").await?;
+        count(&mut s, "ResurrectBatch", by("ResurrectedBy"), "ResurrectedCount").await?;
+        arrange::kill(&mut s, id).await?;
+        count(&mut s, "ResurrectByFilter", filter("ResurrectedBy"), "ResurrectedCount").await?;
+        arrange::take(&mut s, "q", id, false).await?;
+        let worker = || args! { JobIds: [id], WorkerId: "w1" };
+        outcome(&mut s, "KeepAlive", worker(), "alive").await?;
+        outcome(&mut s, "MarkJobsAsProcessing", worker(), "started").await?;
+        let jobs = serde_json::json!([{"jobId": id, "attempt": 1}]);
+        outcome(&mut s, "ArchiveSucceededJobs", args! { Jobs: jobs, WorkerId: "w1" }, "archived").await?;
+        assert_eq!(arrange::pillar(&mut s, id).await?, "Archive");
+
+        let id = &*format!("{id}2");
+        let purge = || args! { JobIds: [id], PurgedBy: "ann" };
+        arrange::dead(&mut s, "q", id).await?;
+        assert_eq!(s.outcome("PurgeDLQJobs", purge()).await?, "purged", "{id}");
+        arrange::dead(&mut s, "q", id).await?;
+        count(&mut s, "PurgeDLQ", purge(), "PurgedCount").await?;
+        arrange::dead(&mut s, "q", id).await?;
+        count(&mut s, "PurgeDLQByFilter", filter("PurgedBy"), "PurgedCount").await?;
+        assert_eq!(arrange::pillar(&mut s, id).await?, "");
     }
     Ok(())
 }

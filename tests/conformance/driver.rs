@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chokaq::{
-    ArchiveSucceeded, ArchiveSucceededOutcome, Client, Enqueue, EnqueueOutcome, FailJob, FailJobOutcome, FailureReason,
-    FetchNextBatch, FetchedJob, KeepAliveOutcome, ListDlq, MarkAsProcessingOutcome, MoveToDlq, MoveToDlqOutcome,
-    Pillar, PurgeArchive, PurgeArchiveBatch, PurgeDlqJobsOutcome, ReleaseJobOutcome, RescheduleForRetry,
-    RescheduleForRetryOutcome, Resurrect, ResurrectJobsOutcome, ResurrectOutcome, SweepBatch, UpdateDlqJobData,
-    UpdateDlqJobDataOutcome, UpdateJobData, UpdateJobDataOutcome,
+    ArchiveSucceeded, ArchiveSucceededOutcome, Client, DlqFilter, Enqueue, EnqueueOutcome, FailJob, FailJobOutcome,
+    FailureReason, FetchNextBatch, FetchedJob, KeepAliveOutcome, ListDlq, MarkAsProcessingOutcome, MoveToDlq,
+    MoveToDlqOutcome, Pillar, PurgeArchive, PurgeArchiveBatch, PurgeDlqJobsOutcome, ReleaseJobOutcome,
+    RescheduleForRetry, RescheduleForRetryOutcome, Resurrect, ResurrectJobsOutcome, ResurrectOutcome, SweepBatch,
+    UpdateDlqJobData, UpdateDlqJobDataOutcome, UpdateJobData, UpdateJobDataOutcome,
 };
 use chokaq_tests::contract::{self, PROCEDURES};
 use chokaq_tests::{Db, Engine, Result, Scenario, Session, names, scenarios};
@@ -15,13 +15,15 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::datetime;
 
+use crate::driver_desk;
+
 pub const SCENARIOS: &[Scenario] = scenarios![every_method_gives_every_argument_and_reads_every_column];
 
-const LONG_AGO: OffsetDateTime = datetime!(2020-01-01 00:00 UTC);
-const FAR_AWAY: OffsetDateTime = datetime!(2100-01-01 00:00 UTC);
+pub const LONG_AGO: OffsetDateTime = datetime!(2020-01-01 00:00 UTC);
+pub const FAR_AWAY: OffsetDateTime = datetime!(2100-01-01 00:00 UTC);
 
 /// What the driver has called and read so far.
-struct Seen {
+pub struct Seen {
     observer: Session,
     /// Of each procedure the parameters that were given, over all its calls.
     parameters: BTreeMap<String, BTreeSet<String>>,
@@ -29,7 +31,7 @@ struct Seen {
 
 impl Seen {
     /// The answer of the latest call, a row or several: under the names of the contract the driver read every column.
-    async fn call(&mut self, procedure: &str, answer: Value) -> Result<()> {
+    pub async fn call(&mut self, procedure: &str, answer: Value) -> Result<()> {
         let contract = contract::procedure(procedure);
         let expected: BTreeSet<&str> = contract.columns.iter().map(String::as_str).collect();
         let rows = match answer {
@@ -77,6 +79,11 @@ async fn every_method_gives_every_argument_and_reads_every_column(db: &Db<'_>) -
     jobs_are_swept(&client, &mut seen).await?;
     jobs_are_repaired(&client, &mut seen).await?;
     jobs_are_purged(&client, &mut seen).await?;
+    driver_desk::jobs_are_worked_on_in_sets(&client, &mut seen).await?;
+    driver_desk::jobs_are_cancelled(&client, &mut seen).await?;
+    driver_desk::jobs_are_taken_by_filter(&client, &mut seen).await?;
+    driver_desk::queues_are_set_and_watched(&client, &mut seen).await?;
+    driver_desk::the_history_is_purged(&client, &mut seen).await?;
     db.expect_archive_purged(2);
 
     let stats = client.get_queue_stats(Some("dead")).await?;
@@ -91,7 +98,7 @@ async fn every_method_gives_every_argument_and_reads_every_column(db: &Db<'_>) -
 }
 
 /// Puts jobs into queues of their own names.
-async fn enqueue(client: &Client, ids: &[&str]) -> Result<()> {
+pub async fn enqueue(client: &Client, ids: &[&str]) -> Result<()> {
     let jobs: Vec<_> = ids.iter().map(|id| Enqueue { job_id: Some(id), ..Enqueue::new(id, "t") }).collect();
     let answer = client.enqueue_many(&jobs).await?;
     assert!(answer.iter().all(|row| row.outcome == EnqueueOutcome::Enqueued), "{answer:?}");
@@ -249,18 +256,16 @@ async fn jobs_are_repaired(client: &Client, seen: &mut Seen) -> Result<()> {
         seen.call("UpdateJobData", json!(answer)).await?;
     }
 
-    let filter = ListDlq {
+    let filter = DlqFilter {
         queue: Some("dead"),
         r#type: Some("t"),
         failure_reason: Some(FailureReason::FatalError),
         from: Some(LONG_AGO),
         to: Some(FAR_AWAY),
         search: Some("comma"),
-        limit: Some(10),
-        before_failed_at: Some(FAR_AWAY),
-        before_job_id: Some("z"),
     };
-    let listed = client.list_dlq(&filter).await?;
+    let list = ListDlq { filter, limit: Some(10), before_failed_at: Some(FAR_AWAY), before_job_id: Some("z") };
+    let listed = client.list_dlq(&list).await?;
     assert_eq!(listed.iter().map(|job| &*job.job_id).collect::<Vec<_>>(), ["dead"]);
     seen.call("ListDLQ", json!(listed)).await?;
     let edit = UpdateDlqJobData { job_id: "dead", modified_by: "ann", ..UpdateDlqJobData::default() };

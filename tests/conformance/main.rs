@@ -3,30 +3,48 @@
 mod arguments;
 mod arrange;
 mod backlog;
+mod bulk;
+mod by_filter;
 mod by_hand;
+mod cancel;
 mod cases;
 mod cli;
 mod concurrency;
 mod connection;
 mod deploy;
+mod desk;
 mod dev;
 mod dlq;
 mod driver;
+mod driver_desk;
 mod enqueue;
 mod fail;
 mod fetch;
+mod filter;
 mod finish;
+mod health;
+mod history;
 mod inventory;
+mod meetings;
+mod policy;
 mod program;
 mod purge;
+mod queues;
 mod recover;
+mod release;
 mod resurrect;
 mod rivals;
+mod roles;
+mod scripts;
+mod search_path;
+mod sets;
 mod snapshot;
 mod start;
 mod stats;
 mod storm;
+mod summary;
 mod transactions;
+mod transcript;
 
 use std::process::ExitCode;
 
@@ -36,23 +54,44 @@ fn main() -> ExitCode {
         fetch::SCENARIOS,
         backlog::SCENARIOS,
         start::SCENARIOS,
+        sets::SCENARIOS,
+        release::SCENARIOS,
         finish::SCENARIOS,
         fail::SCENARIOS,
+        cancel::SCENARIOS,
         recover::SCENARIOS,
         dlq::SCENARIOS,
         resurrect::SCENARIOS,
         purge::SCENARIOS,
+        queues::SCENARIOS,
+        policy::SCENARIOS,
+        filter::SCENARIOS,
+        by_filter::SCENARIOS,
         stats::SCENARIOS,
+        health::SCENARIOS,
+        history::SCENARIOS,
+        summary::SCENARIOS,
         arguments::SCENARIOS,
         transactions::SCENARIOS,
+        roles::SCENARIOS,
+        search_path::SCENARIOS,
         cases::SCENARIOS,
         concurrency::SCENARIOS,
+        meetings::SCENARIOS,
         driver::SCENARIOS,
         connection::SCENARIOS,
         deploy::SCENARIOS,
         inventory::SCENARIOS,
         by_hand::SCENARIOS,
+        scripts::SCENARIOS,
         cli::SCENARIOS,
+        desk::look::SCENARIOS,
+        desk::repair::SCENARIOS,
+        desk::act::SCENARIOS,
+        desk::consent::SCENARIOS,
+        desk::queues::SCENARIOS,
+        desk::refuse::SCENARIOS,
+        desk::help::SCENARIOS,
         dev::SCENARIOS,
         storm::SCENARIOS,
     ])

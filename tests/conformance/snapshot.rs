@@ -10,12 +10,16 @@ const QUERIES: &[&str] = &[
     "SELECT Id, Queue, Type, Payload, Tags, FinishedAtUtc, DurationMs, Revision FROM chokaq.JobsArchive ORDER BY Id",
     "SELECT Id, Queue, Type, Payload, Tags, FailureReason, ErrorDetails, FailedAtUtc, LastUpdatedUtc, Revision
     FROM chokaq.JobsDLQ ORDER BY Id",
-    "SELECT Queue, IsPaused, IsActive, MaxWorkers FROM chokaq.Queues ORDER BY Queue",
+    "SELECT Queue, IsPaused, IsActive, MaxWorkers, ZombieTimeoutSeconds, MaxAttempts, BaseDelaySeconds,
+        BackoffMultiplier, MaxDelaySeconds, JitterSeconds, MaxJobAgeSeconds, LastUpdatedUtc, LastModifiedBy
+    FROM chokaq.Queues ORDER BY Queue",
     "SELECT Queue, EnqueuedTotal, SucceededTotal, FailedTotal, RetriedTotal, DeadLetteredTotal, ResurrectedTotal,
         PurgedTotal, LastActivityUtc
     FROM chokaq.StatsSummary ORDER BY Queue",
-    "SELECT COUNT(*) AS N FROM chokaq.OperatorHistory",
+    "SELECT HistoryId, Action, JobId, Queue, Actor FROM chokaq.OperatorHistory ORDER BY HistoryId",
     "SELECT COUNT(*) AS N FROM chokaq.CounterDeltas",
+    "SELECT BucketUtc, Queue, Enqueued, Succeeded, Retried, DeadLettered
+    FROM chokaq.MetricBuckets ORDER BY BucketUtc, Queue",
 ];
 
 /// One text per table.

@@ -22,6 +22,16 @@ pub struct Db<'a> {
     /* Connections over TDS that the case is done with; the next case goes on with them. */
     sessions: Home,
     extra: RefCell<Vec<String>>,
+    logins: RefCell<Vec<String>>,
+}
+
+/// What a login may do.
+#[derive(Clone, Copy)]
+pub enum Rights<'a> {
+    /// What these roles may do, and nothing else.
+    Of(&'a [&'a str]),
+    /// Whatever there is.
+    Everything,
 }
 
 /// What the recount at the end of the case expects.
@@ -46,6 +56,7 @@ impl<'a> Db<'a> {
             accounts: Cell::new(Accounts::Balanced { archive_purged: 0 }),
             sessions: Rc::new(RefCell::new(sessions)),
             extra: RefCell::default(),
+            logins: RefCell::default(),
         })
     }
 
@@ -79,9 +90,36 @@ impl<'a> Db<'a> {
         }
     }
 
+    /// A login of this case's own, for `session_as`; it goes when the case ends.
+    pub async fn login(&self, rights: Rights<'_>) -> Result<String> {
+        let name = format!("{}_login{}", self.name, self.logins.borrow().len());
+        match self.engine {
+            Engine::Postgres => self.servers.postgres()?.create_login(&name, rights).await?,
+            Engine::Mssql => self.servers.mssql()?.create_login(&name, rights, &self.name).await?,
+        }
+        self.logins.borrow_mut().push(name.clone());
+        Ok(name)
+    }
+
+    /// A connection to this case's database as that login.
+    pub async fn session_as(&self, login: &str) -> Result<Session> {
+        match self.engine {
+            Engine::Postgres => self.servers.postgres()?.connect_as(login, &self.name).await,
+            Engine::Mssql => {
+                let session = self.servers.mssql()?.connect_as(login, &self.name).await?;
+                Ok(Session::Mssql(Lease::of(session, None)))
+            }
+        }
+    }
+
     /// The URL of this database, as an application would write it.
     pub fn url(&self) -> Result<String> {
         self.url_of(&self.name)
+    }
+
+    /// The URL of this database for a login of this case's own; PostgreSQL alone.
+    pub fn url_as(&self, login: &str) -> Result<String> {
+        self.servers.postgres()?.url_as(login, &self.name)
     }
 
     pub fn url_of(&self, database: &str) -> Result<String> {
@@ -147,9 +185,20 @@ impl<'a> Db<'a> {
                 Engine::Mssql => self.servers.mssql()?.drop_database(&name).await?,
             }
         }
+        let logins = self.logins.take();
         match self.engine {
-            Engine::Postgres => self.servers.postgres()?.drop_database(&self.name).await,
+            Engine::Postgres => {
+                let server = self.servers.postgres()?;
+                server.drop_database(&self.name).await?;
+                for login in logins {
+                    server.drop_login(&login).await?;
+                }
+                Ok(())
+            }
             Engine::Mssql => {
+                for login in logins {
+                    self.servers.mssql()?.drop_login(&login, &self.name).await?;
+                }
                 let sessions = self.sessions.take();
                 self.servers.mssql()?.give_back(Idle { name: self.name, sessions }).await
             }

@@ -18,6 +18,7 @@ pub struct SqlError {
 #[derive(Clone, Copy, Debug)]
 pub enum Code {
     InvalidArgument,
+    FilterRequired,
     InvalidJson,
     InTransaction,
 }
@@ -27,6 +28,8 @@ impl Code {
         match (self, engine) {
             (Self::InvalidArgument, Engine::Mssql) => "59001",
             (Self::InvalidArgument, Engine::Postgres) => "QC001",
+            (Self::FilterRequired, Engine::Mssql) => "59003",
+            (Self::FilterRequired, Engine::Postgres) => "QC003",
             (Self::InvalidJson, Engine::Mssql) => "59004",
             (Self::InvalidJson, Engine::Postgres) => "QC004",
             (Self::InTransaction, Engine::Mssql) => "59010",

@@ -13,7 +13,7 @@ pub mod session;
 pub mod value;
 
 pub use anyhow::Result;
-pub use database::Db;
+pub use database::{Db, Rights};
 pub use error::{Code, SqlError, assert_refused};
 pub use rows::{Row, Rows};
 pub use runner::Scenario;

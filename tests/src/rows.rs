@@ -60,6 +60,13 @@ impl Row {
         }
     }
 
+    pub fn float(&self, column: &str) -> f64 {
+        match &self[column] {
+            Value::Float(number) => *number,
+            other => panic!("{column} is no float: {other:?}"),
+        }
+    }
+
     pub fn time(&self, column: &str) -> OffsetDateTime {
         match &self[column] {
             Value::Time(time) => *time,

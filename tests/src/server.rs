@@ -4,7 +4,7 @@ pub mod babelfish;
 pub mod docker;
 pub mod mssql;
 pub mod postgres;
-mod supervised;
+pub mod supervised;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -79,7 +79,7 @@ fn shared<T: Send + Sync>(cell: &OnceLock<Result<T, String>>, start: impl FnOnce
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> Result<u16> {
+pub fn free_port() -> Result<u16> {
     Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
@@ -98,10 +98,9 @@ fn newest_bin(root: &Path) -> Option<PathBuf> {
     Some(installs.pop()?.join("bin"))
 }
 
-/// Polls until the server answers; gives up with the last error.
-async fn until_ready<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T>
+/// Polls until it works; gives up with the last error.
+pub async fn until_ready<T, E>(mut attempt: impl AsyncFnMut() -> Result<T, E>) -> Result<T>
 where
-    F: Future<Output = Result<T, E>>,
     E: std::error::Error + Send + Sync + 'static,
 {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(90);
@@ -109,7 +108,7 @@ where
         match attempt().await {
             Ok(value) => return Ok(value),
             Err(error) if std::time::Instant::now() > deadline => {
-                return Err(error).context("the server did not come up in 90 seconds");
+                return Err(error).context("not in 90 seconds");
             }
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
         }

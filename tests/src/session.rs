@@ -46,6 +46,11 @@ impl Session {
         !self.is_babelfish()
     }
 
+    /// False on Babelfish: there a procedure's caller needs rights of his own on all that it touches.
+    pub fn chains_ownership(&self) -> bool {
+        !self.is_babelfish()
+    }
+
     pub fn is_babelfish(&self) -> bool {
         match self {
             Self::Postgres(_) => false,

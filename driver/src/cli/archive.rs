@@ -25,10 +25,10 @@ pub struct Purge {
     #[command(flatten)]
     cut_off: CutOff,
     /// Rows per transaction, up to 4000 [default: 1000]
-    #[arg(long)]
+    #[arg(long, value_name = "NUMBER")]
     cleanup_batch_size: Option<i32>,
     /// Stop after so many transactions
-    #[arg(long)]
+    #[arg(long, value_name = "NUMBER")]
     max_batches: Option<i32>,
     #[command(flatten)]
     operator: Operator,

@@ -13,7 +13,7 @@ pub struct Sweep {
     #[arg(long, value_name = "DURATION", value_parser = parse::seconds)]
     zombies_after: Option<i32>,
     /// Jobs per transaction, up to 4000 [default: 1000]
-    #[arg(long)]
+    #[arg(long, value_name = "NUMBER")]
     batch_size: Option<i32>,
 }
 

@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 use url::Url;
 
 use super::{babelfish, docker, until_ready};
+use crate::database::Rights;
 use crate::deploy;
 use crate::session::mssql::Lease;
 use crate::session::{Session, mssql};
@@ -36,6 +37,9 @@ impl Source {
         }
     }
 }
+
+/// That of every login of a case, strong enough for the policy of any server.
+const PASSWORD: &str = "Chokaq-1-Chokaq";
 
 /// Where a server listens and who may log in.
 pub struct Endpoint {
@@ -70,11 +74,15 @@ impl Endpoint {
     }
 
     fn config(&self, database: &str) -> Config {
+        self.config_of(&self.user, &self.password, database)
+    }
+
+    fn config_of(&self, user: &str, password: &str, database: &str) -> Config {
         let mut config = Config::new();
         config.host(&self.host);
         config.port(self.port);
         config.database(database);
-        config.authentication(AuthMethod::sql_server(&self.user, &self.password));
+        config.authentication(AuthMethod::sql_server(user, password));
         config.command_timeout(None);
         config.trust_cert();
         config.encryption(if self.encrypt { EncryptionLevel::Required } else { EncryptionLevel::NotSupported });
@@ -180,14 +188,51 @@ impl Server {
         let mut admin = mssql::Session::connect(self.endpoint.config("master")).await?;
         let prefix = format!("chokaq_test_{}_", std::process::id());
         let sql = "SELECT name AS Name FROM sys.databases WHERE LEFT(name, LEN(@P1)) = @P1";
-        for name in admin.query(sql, &[prefix.into()]).await?.texts("Name") {
+        for name in admin.query(sql, &[prefix.as_str().into()]).await?.texts("Name") {
             self.drop_database(&name).await?;
+        }
+        let sql = "SELECT name AS Name FROM sys.server_principals WHERE LEFT(name, LEN(@P1)) = @P1";
+        for name in admin.query(sql, &[prefix.into()]).await?.texts("Name") {
+            admin.batch(&format!("DROP LOGIN {name}")).await?;
         }
         Ok(())
     }
 
+    /// A login, and its user in one database.
+    pub async fn create_login(&self, name: &str, rights: Rights<'_>, database: &str) -> Result<()> {
+        let _alone = self.deploying.lock().await;
+        let mut owner = self.connect(database).await?;
+        owner.batch(&format!("CREATE LOGIN {name} WITH PASSWORD = '{PASSWORD}'")).await?;
+        match rights {
+            Rights::Everything => owner.batch(&format!("ALTER SERVER ROLE sysadmin ADD MEMBER {name}")).await?,
+            Rights::Of(roles) => {
+                owner.batch(&format!("CREATE USER {name} FOR LOGIN {name}")).await?;
+                for role in roles {
+                    owner.batch(&format!("ALTER ROLE {role} ADD MEMBER {name}")).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Its sessions have been let go of; the server may still be noticing that.
+    pub async fn drop_login(&self, name: &str, database: &str) -> Result<()> {
+        let _alone = self.deploying.lock().await;
+        let mut owner = self.connect(database).await?;
+        owner.batch(&format!("DROP USER IF EXISTS {name}")).await?;
+        until_ready(async || owner.batch(&format!("DROP LOGIN {name}")).await).await
+    }
+
     pub async fn connect(&self, database: &str) -> Result<mssql::Session> {
-        let mut session = mssql::Session::connect(self.endpoint.config(database)).await?;
+        Self::session(self.endpoint.config(database)).await
+    }
+
+    pub async fn connect_as(&self, login: &str, database: &str) -> Result<mssql::Session> {
+        Self::session(self.endpoint.config_of(login, PASSWORD, database)).await
+    }
+
+    async fn session(config: Config) -> Result<mssql::Session> {
+        let mut session = mssql::Session::connect(config).await?;
         session.batch("SET LOCK_TIMEOUT 60000").await?;
         Ok(session)
     }

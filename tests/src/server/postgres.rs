@@ -4,14 +4,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use tokio::runtime::Runtime;
 use tokio_postgres::Config;
+use url::Url;
 
 use super::supervised::{Home, Supervised};
 use super::{free_port, newest_bin, until_ready};
+use crate::database::Rights;
 use crate::deploy;
 use crate::session::{Session, postgres};
+
+/// That of every login of a case.
+const PASSWORD: &str = "chokaq";
 
 pub struct Server {
     pub version: String,
@@ -74,11 +79,44 @@ impl Server {
         for name in admin.query(sql, &[self.template().into()]).await?.texts("Name") {
             self.drop_database(&name).await?;
         }
+        let sql = "SELECT rolname::text AS name FROM pg_roles WHERE starts_with(rolname, $1)";
+        for name in admin.query(sql, &[self.template().into()]).await?.texts("Name") {
+            self.drop_login(&name).await?;
+        }
         Ok(())
     }
 
+    pub async fn create_login(&self, name: &str, rights: Rights<'_>) -> Result<()> {
+        let admin = postgres::Session::connect(&self.config).await?;
+        admin.batch(&format!("CREATE ROLE {name} LOGIN PASSWORD '{PASSWORD}'")).await?;
+        match rights {
+            Rights::Everything => admin.batch(&format!("ALTER ROLE {name} SUPERUSER")).await?,
+            Rights::Of(roles) => {
+                for role in roles {
+                    admin.batch(&format!("GRANT {role} TO {name}")).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What it owned must be gone already.
+    pub async fn drop_login(&self, name: &str) -> Result<()> {
+        let admin = postgres::Session::connect(&self.config).await?;
+        Ok(admin.batch(&format!("DROP ROLE {name}")).await?)
+    }
+
     pub async fn connect(&self, database: &str) -> Result<Session> {
+        Self::session(self.config.clone(), database).await
+    }
+
+    pub async fn connect_as(&self, login: &str, database: &str) -> Result<Session> {
         let mut config = self.config.clone();
+        config.user(login).password(PASSWORD);
+        Self::session(config, database).await
+    }
+
+    async fn session(mut config: Config, database: &str) -> Result<Session> {
         config.dbname(database).options("-c lock_timeout=60s");
         Ok(Session::Postgres(postgres::Session::connect(&config).await?))
     }
@@ -99,6 +137,14 @@ impl Server {
         format!("postgres://{user}{password}@{host}:{port}/{database}?sslmode=disable")
     }
 
+    /// The same for a login of a case.
+    pub fn url_as(&self, login: &str, database: &str) -> Result<String> {
+        let mut url = Url::parse(&self.url(database))?;
+        let is_set = url.set_username(login).and_then(|()| url.set_password(Some(PASSWORD)));
+        is_set.map_err(|()| anyhow!("a URL without a host"))?;
+        Ok(url.into())
+    }
+
     /// The deployed database that the others are copied from, and the beginning of their names.
     fn template(&self) -> String {
         format!("chokaq_test_{}", std::process::id())
@@ -117,7 +163,8 @@ fn start_cluster() -> Result<(Config, Supervised)> {
     Ok((config, process))
 }
 
-fn find_bin() -> Result<PathBuf> {
+/// The directory of the newest PostgreSQL server binaries.
+pub fn find_bin() -> Result<PathBuf> {
     if let Some(bin) = newest_bin(Path::new("/usr/lib/postgresql")) {
         return Ok(bin);
     }

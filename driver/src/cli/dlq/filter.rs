@@ -78,7 +78,7 @@ pub struct Selection {
     #[command(flatten, next_help_heading = FILTERS)]
     pub filter: Filter,
     /// At most so many, the oldest first [default: 1000]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub max_jobs: Option<i32>,
     /// Only show what a filter lets through
     #[arg(long, visible_alias = "dry-run")]

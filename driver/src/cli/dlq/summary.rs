@@ -16,7 +16,7 @@ What it tells:
   FailedLastHour is high    a new deployment, an outage of something that is called, or bad input
   OldestAge is long         nobody closes failed work
   one Type dominates        a bug of its handler, or something downstream changed
-  Zombie dominates          workers die or lose their heartbeat: look at their hosts and their shutdown
+  Zombie dominates          workers die or lose their heartbeat: look at hosts and shutdown
   FatalError dominates      payloads or code are wrong: more workers and more retries do not help
 
 Examples:
@@ -27,10 +27,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = SIGNALS)]
 pub struct Summary {
-    /// Of this queue
+    /// Only of this queue
     #[arg(long)]
     queue: Option<String>,
-    /// Of this type
+    /// Only of this type
     #[arg(long = "type")]
     r#type: Option<String>,
     /// Added up by this alone [default: by queue, type and reason]

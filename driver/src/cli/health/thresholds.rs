@@ -28,7 +28,7 @@ pub struct Thresholds {
     #[arg(long, value_name = "NUMBER")]
     max_processing: Option<u32>,
     /// At most so many jobs a second went to the DLQ over the last minute, for instance 0.5
-    #[arg(long, value_name = "RATE", value_parser = parse::rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse::rate, allow_negative_numbers = true)]
     max_failed_per_second: Option<f64>,
     /// At most so many jobs lie in the DLQ
     #[arg(long, value_name = "NUMBER")]

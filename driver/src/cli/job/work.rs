@@ -12,7 +12,7 @@ pub struct Fetch {
     #[command(flatten)]
     worker: Worker,
     /// At most so many, up to 1000 [default: 10]
-    #[arg(long)]
+    #[arg(long, value_name = "NUMBER")]
     batch_size: Option<i32>,
     /// Only from this queue; may be repeated [default: all]
     #[arg(long)]

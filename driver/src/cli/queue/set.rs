@@ -8,8 +8,9 @@ use crate::cli::parse::{self, OrNone};
 use crate::cli::{Answer, Failure, Session, warn};
 
 const CALLS: &str = "\
-These are up to three calls, each committed and recorded by itself, in this order: --max-workers, --zombie-timeout, and
-the others together as the retry policy. When one is refused, those before it are done; each is shown.";
+These are up to three calls, each committed and recorded by itself, in this order: --max-workers,
+--zombie-timeout, and the others together as the retry policy. When one is refused, those before it
+are done; each is shown.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CALLS)]
@@ -89,12 +90,15 @@ impl Set {
         let client = session.client().await?;
         let mut done = Vec::new();
         let applied = self.settings.apply(&client, &self.named.queue, &by, &mut done).await;
-        let answer = show(session.output, &done)?;
-        if applied.is_err() && !done.is_empty() {
-            warn("a later setting was refused; the ones above are done");
+        match applied {
+            Err(error) if done.is_empty() => Err(error.into()),
+            Err(error) => {
+                show(session.output, &done)?;
+                warn("a later setting was refused; the ones above are done");
+                Err(error.into())
+            }
+            Ok(()) => show(session.output, &done),
         }
-        applied?;
-        Ok(answer)
     }
 }
 

@@ -21,17 +21,16 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
+SET enable_sort = off
 SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_added text[];
-    v_attempts integer[];
-    v_durations double precision[];
+    v_gone text[];
     v_ids text[];
+    v_jobs jsonb;
     v_outcomes text[];
     v_problem text;
-    v_resurrect_counts integer[];
 BEGIN
     IF p_jobs IS NULL OR jsonb_typeof(p_jobs) <> 'array' THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_jobs must be a JSON array of objects.';
@@ -81,68 +80,54 @@ BEGIN
         );
     END IF;
 
-    SELECT
-        array_agg(j."jobId"),
-        array_agg(j.attempt),
-        /* A metric never stops a transition: what is no duration, or no double precision, is no value. */
-        array_agg(
-            CASE WHEN j."durationMs" = 0 OR j."durationMs" BETWEEN 1e-300 AND 1e300 THEN j."durationMs"::double precision END
-        ),
-        array_agg(j."resurrectCount"),
-        array_agg(NULL::text)
-    INTO v_ids, v_attempts, v_durations, v_resurrect_counts, v_outcomes
-    FROM jsonb_to_recordset(p_jobs)
-        AS j ("jobId" text, attempt integer, "durationMs" numeric, "resurrectCount" integer);
+    SELECT array_agg(j.job ->> 'jobId'), jsonb_object_agg(j.job ->> 'jobId', j.job), array_agg(NULL::text)
+    INTO v_ids, v_jobs, v_outcomes
+    FROM jsonb_array_elements(p_jobs) AS j (job);
 
     /* Once, unless a job that was no one's to archive became so in between. */
-    LOOP
+    WHILE v_ids IS NOT NULL LOOP
         /*
-        IS NOT DISTINCT FROM, because = would offer the index of all that workers hold. An id that is in the Archive as
-        well stays in Hot, and stops no other job.
+        The index takes the ids in their order, and so do the locks. IS NOT DISTINCT FROM, because = would offer the index of
+        all that workers hold. An id that is in the Archive as well stays in Hot, and stops no other job; the first id from
+        there on is asked for, which the key alone can tell: = would be planned for good by how empty the Archive once was.
         */
-        WITH held AS MATERIALIZED (
-            SELECT
-                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
-                h.scheduled_at_utc, h.started_at_utc, i.duration_ms, h.created_at_utc, h.created_by,
-                h.last_modified_by, h.resurrect_count, h.revision, i.place
-            FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_durations, v_outcomes) WITH ORDINALITY
-                AS i (id, attempt, resurrect_count, duration_ms, outcome, place)
-            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
-            WHERE i.outcome IS NULL
+        WITH gone AS (
+            DELETE FROM chokaq.jobs_hot AS h
+            WHERE h.id = ANY (v_ids)
             AND h.status = 2
             AND h.worker_id IS NOT DISTINCT FROM p_worker_id
-            AND (i.attempt IS NULL OR h.attempt_count = i.attempt)
-            AND (i.resurrect_count IS NULL OR h.resurrect_count = i.resurrect_count)
-            ORDER BY h.id
-            FOR UPDATE OF h
+            AND h.attempt_count = COALESCE((v_jobs -> h.id ->> 'attempt')::integer, h.attempt_count)
+            AND h.resurrect_count = COALESCE((v_jobs -> h.id ->> 'resurrectCount')::integer, h.resurrect_count)
+            AND h.id IS DISTINCT FROM (
+                SELECT a.id FROM chokaq.jobs_archive AS a WHERE a.id >= h.id ORDER BY a.id LIMIT 1
+            )
+            RETURNING
+                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
+                h.scheduled_at_utc, h.started_at_utc, (v_jobs -> h.id ->> 'durationMs')::numeric AS duration,
+                h.created_at_utc, h.created_by, h.last_modified_by, h.resurrect_count, h.revision
         ),
         added AS (
-            INSERT INTO chokaq.jobs_archive AS a (
+            INSERT INTO chokaq.jobs_archive (
                 id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
                 scheduled_at_utc, started_at_utc, finished_at_utc, duration_ms, created_at_utc, created_by,
                 last_modified_by, resurrect_count, revision
             )
             SELECT
-                l.id, l.queue, l.type, l.payload, l.tags, l.idempotency_key, l.priority, l.attempt_count, l.worker_id,
-                l.scheduled_at_utc, l.started_at_utc, clock_timestamp(), l.duration_ms, l.created_at_utc, l.created_by,
-                l.last_modified_by, l.resurrect_count, l.revision
-            FROM held AS l
-            ON CONFLICT (id) DO NOTHING
-            RETURNING a.id, a.queue
-        ),
-        gone AS (
-            DELETE FROM chokaq.jobs_hot AS h
-            USING added AS a
-            WHERE h.id = a.id
+                g.id, g.queue, g.type, g.payload, g.tags, g.idempotency_key, g.priority, g.attempt_count, g.worker_id,
+                g.scheduled_at_utc, g.started_at_utc, clock_timestamp(),
+                /* A metric never stops a transition: what is no duration, or no double precision, is no value. */
+                CASE WHEN g.duration = 0 OR g.duration BETWEEN 1e-300 AND 1e300 THEN g.duration::double precision END,
+                g.created_at_utc, g.created_by, g.last_modified_by, g.resurrect_count, g.revision
+            FROM gone AS g
         ),
         counted AS (
             INSERT INTO chokaq.counter_deltas (queue, succeeded)
-            SELECT a.queue, count(*) FROM added AS a GROUP BY a.queue
+            SELECT g.queue, count(*) FROM gone AS g GROUP BY g.queue
         )
-        SELECT array_agg(a.id) INTO v_added FROM added AS a;
+        SELECT array_agg(g.id) INTO v_gone FROM gone AS g;
 
         /* Nearly always all are archived, and there is nothing to explain. */
-        IF cardinality(v_added) = cardinality(v_ids) THEN
+        IF cardinality(v_gone) = cardinality(v_ids) THEN
             v_outcomes := array_fill('archived'::text, ARRAY[cardinality(v_ids)]);
             EXIT;
         END IF;
@@ -150,15 +135,17 @@ BEGIN
         SELECT array_agg(
             COALESCE(
                 i.outcome,
-                CASE WHEN i.id = ANY (v_added) THEN 'archived' END,
-                chokaq.explain_miss(i.id, p_worker_id, i.attempt, i.resurrect_count, 'Archive'),
+                CASE WHEN i.id = ANY (v_gone) THEN 'archived' END,
+                chokaq.explain_miss(
+                    i.id, p_worker_id, (v_jobs -> i.id ->> 'attempt')::integer,
+                    (v_jobs -> i.id ->> 'resurrectCount')::integer, 'Archive'
+                ),
                 (SELECT 'id_conflict' FROM chokaq.jobs_archive AS o WHERE o.id = i.id COLLATE "C")
             )
             ORDER BY i.place
         )
         INTO v_outcomes
-        FROM unnest(v_ids, v_attempts, v_resurrect_counts, v_outcomes) WITH ORDINALITY
-            AS i (id, attempt, resurrect_count, outcome, place);
+        FROM unnest(v_ids, v_outcomes) WITH ORDINALITY AS i (id, outcome, place);
 
         EXIT WHEN array_position(v_outcomes, NULL) IS NULL;
     END LOOP;

@@ -8,23 +8,26 @@ CREATE OR ALTER FUNCTION chokaq.fn_JsonString (@Value NVARCHAR(50))
 RETURNS NVARCHAR(400)
 AS
 BEGIN
-    DECLARE @Code INT = 1, @Text NVARCHAR(400) = STRING_ESCAPE(@Value, 'json');
+    DECLARE @Code INT, @Letter NVARCHAR(2), @Place INT = 1, @Text NVARCHAR(400) = STRING_ESCAPE(@Value, 'json');
 
-    /* Babelfish escapes the bytes of a letter outside ASCII, each by itself. */
+    /* Babelfish escapes the bytes of a letter outside ASCII, each by itself, and its REPLACE loses backslashes. */
     IF @Text <> @Value AND STRING_ESCAPE(NCHAR(228), 'json') <> NCHAR(228)
     BEGIN
-        SET @Text = REPLACE(REPLACE(@Value, N'\', N'\\'), N'"', N'\"');
+        SET @Text = N'';
 
-        WHILE @Code < 32
+        WHILE @Place < LEN(@Value + N'x')
         BEGIN
-            SET @Text = REPLACE(
-                    @Text,
-                    NCHAR(@Code),
-                    N'\u00' +
+            SET @Letter = SUBSTRING(@Value, @Place, 1);
+            SET @Code = UNICODE(@Letter);
+            SET @Text = @Text +
+                CASE
+                    WHEN @Code IN (34, 92) THEN N'\' + @Letter
+                    WHEN @Code < 32 THEN N'\u00' +
                     CASE WHEN @Code < 16 THEN N'0' ELSE N'1' END +
                     SUBSTRING(N'0123456789abcdef', @Code % 16 + 1, 1)
-                );
-            SET @Code = @Code + 1;
+                    ELSE @Letter
+                END;
+            SET @Place = @Place + 1;
         END;
     END;
 

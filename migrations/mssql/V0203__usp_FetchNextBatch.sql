@@ -322,11 +322,16 @@ BEGIN
 
                     IF @@ROWCOUNT = 0
                     BEGIN
-                        /* All in rivals' hands: look further, until the end of every queue is in sight. */
+                        /* All in rivals' hands: look further, and when the end of these queues is in sight, to the next ones. */
                         IF @HorizonPriority IS NULL
-                            BREAK;
-
-                        SET @Reach = 4 * @Reach;
+                        BEGIN
+                            UPDATE @Open
+                            SET IsShut = 1
+                            WHERE Queue IN (SELECT d.Queue FROM @Heads AS d);
+                            SET @Reach = 0;
+                        END;
+                        ELSE
+                            SET @Reach = 4 * @Reach;
                         CONTINUE;
                     END;
                 END;

@@ -22,7 +22,10 @@ DECLARE
     v_until timestamptz;
     v_walked bigint;
 BEGIN
-    /* In the order of the index, which leaves no other plan, however small the table was when it was made. */
+    /*
+    In the order of the index, which leaves no other plan, however small the table was when it was made. The statements
+    that lock ask once more for the closed and the limited queues: a job of theirs may have come since.
+    */
     IF EXISTS (
         SELECT 1
         FROM chokaq.queues AS q
@@ -44,10 +47,11 @@ BEGIN
     While an old snapshot is open somewhere, rows that were claimed stay in front of the index, and each fetch would walk
     over them. So a session that had to walk far goes on from there, for a moment that is short against the walk.
     */
-    IF current_setting('chokaq.walked_to', true) <> '' THEN
-        v_mark := string_to_array(current_setting('chokaq.walked_to'), ' ');
-        v_until := v_mark[4];
-    END IF;
+    v_mark := regexp_match(
+        NULLIF(current_setting('chokaq.walked_to', true), ''),
+        '^(-?[0-9]{1,10}) ([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+[+-][0-9:]+) ([0-9]{1,18}) ([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+[+-][0-9:]+)$'
+    );
+    v_until := v_mark[4];
 
     IF v_now BETWEEN v_until - interval '1 minute' AND v_until THEN
         v_priority := v_mark[1];
@@ -56,7 +60,9 @@ BEGIN
         v_rows := ARRAY(
             SELECT h.ctid
             FROM chokaq.jobs_hot AS h
-            WHERE h.worker_id IS NULL AND h.is_due AND h.arrival > 0
+            WHERE h.worker_id IS NULL AND h.is_due AND h.arrival > 0 AND h.queue <> ALL (ARRAY(
+                SELECT q.queue FROM chokaq.queues AS q WHERE q.is_paused OR NOT q.is_active OR q.max_workers IS NOT NULL
+            ))
             AND h.priority = v_priority AND (h.due_at_utc, h.arrival) >= (v_due, v_arrival)
             ORDER BY h.priority DESC, h.due_at_utc, h.arrival
             LIMIT p_count
@@ -65,7 +71,9 @@ BEGIN
         v_rows := v_rows || ARRAY(
             SELECT h.ctid
             FROM chokaq.jobs_hot AS h
-            WHERE h.worker_id IS NULL AND h.is_due AND h.arrival > 0
+            WHERE h.worker_id IS NULL AND h.is_due AND h.arrival > 0 AND h.queue <> ALL (ARRAY(
+                SELECT q.queue FROM chokaq.queues AS q WHERE q.is_paused OR NOT q.is_active OR q.max_workers IS NOT NULL
+            ))
             AND h.priority < v_priority
             ORDER BY h.priority DESC, h.due_at_utc, h.arrival
             LIMIT p_count - cardinality(v_rows)
@@ -76,7 +84,9 @@ BEGIN
         v_rows := ARRAY(
             SELECT h.ctid
             FROM chokaq.jobs_hot AS h
-            WHERE h.worker_id IS NULL AND h.is_due AND h.arrival > 0
+            WHERE h.worker_id IS NULL AND h.is_due AND h.arrival > 0 AND h.queue <> ALL (ARRAY(
+                SELECT q.queue FROM chokaq.queues AS q WHERE q.is_paused OR NOT q.is_active OR q.max_workers IS NOT NULL
+            ))
             ORDER BY h.priority DESC, h.due_at_utc, h.arrival
             LIMIT p_count
             FOR NO KEY UPDATE SKIP LOCKED
@@ -94,7 +104,9 @@ BEGIN
                 h.priority,
                 to_json(h.due_at_utc) #>> '{}',
                 h.arrival,
-                to_json(COALESCE(v_until, v_now + v_walked * interval '5 microseconds')) #>> '{}'
+                to_json(
+                    COALESCE(v_until, v_now + least(v_walked * interval '5 microseconds', interval '1 minute'))
+                ) #>> '{}'
             ),
             false
         )

@@ -206,9 +206,9 @@ BEGIN
                     FOR NO KEY UPDATE OF h SKIP LOCKED
                 );
 
-                /* All in rivals' hands: look further, until the end of every queue is in sight. */
+                /* All in rivals' hands: look further, and when the end of these queues is in sight, to the next ones. */
                 IF v_rows = '{}' THEN
-                    EXIT WHEN NOT EXISTS (
+                    IF EXISTS (
                         SELECT 1
                         FROM unnest(v_heads) AS o (queue)
                         CROSS JOIN LATERAL (
@@ -219,8 +219,13 @@ BEGIN
                             LIMIT 1
                             OFFSET v_reach
                         ) AS m
-                    );
-                    v_reach := 4 * v_reach;
+                    ) THEN
+                        v_reach := 4 * v_reach;
+                    ELSE
+                        v_shut := v_shut || v_heads;
+                        v_reach := 0;
+                    END IF;
+
                     CONTINUE;
                 END IF;
             END IF;

@@ -6,7 +6,7 @@ Result       one row: deleted_count, skipped_count (held by others), has_more, l
              the key to go on from, so that no batch walks over the rows that the one before deleted
 Errors       QC001
 Transaction  joining
-Locks        jobs_archive (what others hold is skipped), history
+Locks        jobs_archive (what others hold is skipped, but for what they take in that very moment), history
 Granted to   chokaq_admin
 Example      SELECT * FROM chokaq.purge_archive_batch(clock_timestamp() - interval '90 days');
 */

@@ -18,6 +18,7 @@ SET search_path = pg_catalog, pg_temp
 /* Each job is found by its key; a plan for each call would cost as much as its rows. */
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
+SET enable_bitmapscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
 SET jit = off
@@ -36,7 +37,7 @@ BEGIN
     END IF;
 
     /*
-    The index takes the ids in their order, and so do the locks. IS NOT DISTINCT FROM, because = would offer the index of
+    The index takes the ids in their order, and so do the locks (a bitmap would not). IS NOT DISTINCT FROM, because = would offer the index of
     all that workers hold.
     */
     WITH started AS (

@@ -4,7 +4,7 @@ chokaq.usp_ResurrectJobs: put up to 4000 jobs of the DLQ back into their queues 
 Twin         postgres/resurrect_jobs.sql
 Result       one row per id, in order: JobId, Outcome
 Outcomes     resurrected | not_found | id_conflict (the id is in Hot as well: only the owner's own writes can do that)
-Errors       59001, 59004
+Errors       59001, 59004, 59090
 Transaction  joining
 Locks        JobsDLQ in key order (waits for rows that others hold), JobsHot, counters, history
 Granted to   chokaq_operator
@@ -30,7 +30,8 @@ BEGIN
         @BatchId UNIQUEIDENTIFIER = NEWID(),
         @FoundIds NVARCHAR(MAX),
         @IsOpen BIT = 1,
-        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
+        @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
+        @Round INT = 1;
 
     DECLARE @Asked TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
@@ -103,6 +104,11 @@ BEGIN
                    WHERE h.Id IS NULL
                )
                 SET @IsOpen = 0;
+
+            IF @IsOpen = 1 AND @Round >= 100
+                THROW 59090, N'Jobs of the DLQ that nobody holds do not come back.', 1;
+
+            SET @Round = @Round + 1;
         END;
 
         IF @OwnsTransaction = 1

@@ -19,6 +19,7 @@ SET search_path = pg_catalog, pg_temp
 /* Each job is found by its key; a plan for each call would cost as much as its rows. */
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
+SET enable_bitmapscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
 SET enable_sort = off
@@ -87,7 +88,7 @@ BEGIN
     /* Once, unless a job that was no one's to archive became so in between. */
     WHILE v_ids IS NOT NULL LOOP
         /*
-        The index takes the ids in their order, and so do the locks. IS NOT DISTINCT FROM, because = would offer the index of
+        The index takes the ids in their order, and so do the locks (a bitmap would not). IS NOT DISTINCT FROM, because = would offer the index of
         all that workers hold. An id that is in the Archive as well stays in Hot, and stops no other job; the first id from
         there on is asked for, which the key alone can tell: = would be planned for good by how empty the Archive once was.
         */

@@ -33,6 +33,8 @@ RETURNS TABLE (
 LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+/* Numbers go by their text, which the caller's setting may shorten. */
+SET extra_float_digits = 1
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -41,6 +41,8 @@ RETURNS TABLE (
 LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
+/* Numbers go by their text, which the caller's setting may shorten. */
+SET extra_float_digits = 1
 AS $$
 BEGIN
     IF p_max_attempts < 1 THEN

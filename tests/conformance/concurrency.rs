@@ -1,6 +1,6 @@
 //! Two and more sessions at once. Where the order matters, a rival is watched until it waits; nothing sleeps.
 
-use chokaq_tests::{Db, Result, Scenario, Session, SqlError, args, scenarios, values};
+use chokaq_tests::{Db, Result, Scenario, Session, SqlError, Value, args, scenarios, values};
 use futures_util::future::try_join_all;
 
 use crate::arrange;
@@ -11,6 +11,8 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     an_uncommitted_claim_counts_towards_max_workers,
     max_workers_holds_exactly_under_eight_sessions,
     eight_fetchers_never_share_a_job,
+    a_closed_or_full_queue_gives_nothing_however_its_jobs_come_and_go,
+    a_fetch_goes_on_to_other_queues_when_rivals_hold_the_first,
     a_rolled_back_claim_is_free_again,
     an_enqueue_that_meets_a_move_of_its_id_is_a_duplicate,
     an_enqueue_waits_for_the_rival_of_its_key,
@@ -97,6 +99,56 @@ async fn eight_fetchers_never_share_a_job(db: &Db<'_>) -> Result<()> {
     let mut all: Vec<String> = try_join_all(workers).await?.concat();
     all.sort();
     assert_eq!(all, ids);
+    Ok(())
+}
+
+/// Its list of due jobs is empty now and then, which must not let a fetch through.
+async fn a_closed_or_full_queue_gives_nothing_however_its_jobs_come_and_go(db: &Db<'_>) -> Result<()> {
+    let [mut feeder, mut first, mut second] = db.sessions().await?;
+    for (queue, setting, value) in [
+        ("paused", "IsPaused", Value::from(true)),
+        ("closed", "IsActive", Value::from(false)),
+        ("full", "MaxWorkers", Value::from(0)),
+    ] {
+        arrange::pending(&mut feeder, queue, queue).await?;
+        arrange::set_queue(&mut feeder, queue, setting, value).await?;
+        feeder.call("CancelJobs", args! { JobIds: [queue], CancelledBy: "ann" }).await?;
+    }
+    let rounds = if feeder.heeds_lock_hints() { 300 } else { 20 };
+    let feed = async {
+        for n in 0..rounds {
+            let ids = ["paused", "closed", "full"].map(|queue| format!("{queue} {n}"));
+            for (id, queue) in ids.iter().zip(["paused", "closed", "full"]) {
+                arrange::pending(&mut feeder, queue, id).await?;
+            }
+            feeder.call("CancelJobs", args! { JobIds: &ids[..], CancelledBy: "ann" }).await?;
+        }
+        Ok::<_, anyhow::Error>(())
+    };
+    let fetch = async |s: &mut Session| {
+        for _ in 0..3 * rounds {
+            assert_eq!(arrange::fetch(s, args! { WorkerId: "w1", StartNow: true }).await?, [""; 0]);
+        }
+        Ok::<_, anyhow::Error>(())
+    };
+    futures_util::try_join!(feed, fetch(&mut first), fetch(&mut second))?;
+    Ok(())
+}
+
+async fn a_fetch_goes_on_to_other_queues_when_rivals_hold_the_first(db: &Db<'_>) -> Result<()> {
+    let [mut a, mut b] = db.sessions().await?;
+    for (queue, priority) in [("a", 50), ("b", 50), ("c", 1)] {
+        for n in 1..=2 {
+            let args = args! { Queue: queue, Type: "t", JobId: format!("{queue}{n}"), Priority: priority };
+            assert_eq!(a.outcome("Enqueue", args).await?, "enqueued");
+        }
+    }
+    a.begin().await?;
+    let args = args! { WorkerId: "w1", BatchSize: 4, Queues: ["a", "b"] };
+    assert_eq!(arrange::fetch(&mut a, args).await?.len(), 4);
+    let fetch = ("FetchNextBatch", args! { WorkerId: "w2", BatchSize: 2, Queues: ["a", "b", "c"] });
+    let rows = beside(db, (&mut a, End::Commit), &mut b, fetch).await?;
+    assert_eq!(rows.texts("JobId"), ["c1", "c2"]);
     Ok(())
 }
 

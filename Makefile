@@ -8,7 +8,7 @@ VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
 TSQL := procedures/mssql migrations/mssql sql/mssql
 
-.PHONY: help setup setup-postgres demo test lint format bench migration
+.PHONY: help setup setup-postgres demo test lint format bench peers migration
 
 help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,8 +38,11 @@ format: $(MAXDOP) ## format Rust and T-SQL in place
 	cargo fmt --all
 	$(MAXDOP) --write --parser-version 2017 $(TSQL)
 
-bench: setup-postgres ## criterion: the fetch and the purge
+bench: setup-postgres ## criterion: the fetch, the purge, the driver; CHOKAQ_BENCH=short for a smoke run
 	cargo bench --package chokaq-bench
+
+peers: setup-postgres ## the kit beside other queues and the floor; PARTS=throughput,claim,sessions,purge,snapshot ARGS=...
+	cargo run --release --package chokaq-bench --bin peers -- $(if $(PARTS),--parts $(PARTS)) $(ARGS)
 
 migration: ## NAME=usp_X: copy a changed procedure, both twins, to the next free number
 	@scripts/migration "$(NAME)"

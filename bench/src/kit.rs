@@ -198,7 +198,7 @@ pub fn fill_archive(old: u64, young: u64) -> String {
             created_at_utc, resurrect_count, revision
         )
         SELECT
-            'job-' || to_char(n, 'FM0000000000'), 'bench-0', 'mail', {payload}, 10, 1, 'worker-1', at, at, 12.5, at, 0, n
+            'done-' || to_char(n, 'FM0000000000'), 'bench-0', 'mail', {payload}, 10, 1, 'worker-1', at, at, 12.5, at, 0, n
         FROM (
             SELECT
                 n,

@@ -1,18 +1,18 @@
 //! Acting on many jobs: what is meant is shown first, and nothing is done without consent.
 
-use chokaq_tests::{Db, Result, Scenario, Session, scenario};
+use chokaq_tests::{Db, Engine, Result, Scenario, Session, scenario};
 
 use super::{LIMIT, failed};
 use crate::arrange;
 use crate::transcript::Transcript;
 
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(dead_letters_are_brought_back_by_ids).limit(LIMIT),
+    scenario!(dead_letters_are_brought_back_by_ids).only(Engine::Postgres),
     scenario!(dead_letters_are_brought_back_by_a_filter).limit(LIMIT),
     scenario!(dead_letters_are_purged_only_when_that_is_meant).limit(LIMIT),
     scenario!(jobs_are_cancelled_before_they_start).limit(LIMIT),
-    scenario!(workers_start_and_end_many_jobs_and_are_released).limit(LIMIT),
-    scenario!(old_history_is_purged).limit(LIMIT),
+    scenario!(workers_start_and_end_many_jobs_and_are_released).only(Engine::Postgres),
+    scenario!(old_history_is_purged).only(Engine::Postgres),
 ];
 
 /// The ids of the DLQ, oldest first.

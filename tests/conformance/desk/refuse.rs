@@ -2,13 +2,13 @@
 
 use chokaq_tests::{Db, Engine, Result, Rights, Scenario, scenario};
 
-use super::{LIMIT, failed};
+use super::failed;
 use crate::snapshot;
 use crate::transcript::Transcript;
 
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_wrong_command_line_is_refused_before_a_database_is_needed).only(Engine::Postgres),
-    scenario!(a_wrong_argument_is_refused_with_its_name).limit(LIMIT),
+    scenario!(a_wrong_argument_is_refused_with_its_name).only(Engine::Postgres),
     scenario!(a_database_that_is_not_there_is_told_with_a_hint).only(Engine::Postgres),
     scenario!(a_reader_may_look_and_is_told_what_it_lacks).only(Engine::Postgres),
 ];

@@ -1,6 +1,6 @@
 //! Repairing a job in the editor. Whatever is not saved is kept for its author.
 
-use chokaq_tests::{Db, Result, Scenario, scenario};
+use chokaq_tests::{Db, Engine, Result, Scenario, scenario};
 
 use super::{LIMIT, failed};
 use crate::transcript::Transcript;
@@ -9,8 +9,8 @@ use crate::{arrange, snapshot};
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_job_is_repaired_in_the_editor).limit(LIMIT),
     scenario!(what_the_editor_leaves_broken_is_told_with_its_place_and_not_saved).limit(LIMIT),
-    scenario!(an_edit_of_a_job_that_changed_meanwhile_is_refused).limit(LIMIT),
-    scenario!(an_edit_is_named_by_options_too).limit(LIMIT),
+    scenario!(an_edit_of_a_job_that_changed_meanwhile_is_refused).only(Engine::Postgres),
+    scenario!(an_edit_is_named_by_options_too).only(Engine::Postgres),
 ];
 
 const BROKEN: &str = "{\n  \"subject\": \"Welcome\"\n  \"body\": \"Hello\"\n}";

@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Config, NoTls};
 pub const URL_VARIABLE: &str = "CHOKAQ_BENCH_POSTGRES_URL";
 
 /// What is not PostgreSQL's default: memory, no checkpoint in the middle of a measurement, and the safety that the
-/// harness of the tests gives up.
+/// harness of the tests gives up; of two settings of one name the later counts.
 const SETTINGS: [&str; 7] = [
     "fsync=on",
     "synchronous_commit=on",

@@ -45,6 +45,9 @@ struct Options {
     /// Keep the tables and plots in this folder
     #[arg(long)]
     report: Option<PathBuf>,
+    /// What a reader of the figures should know, such as what else the machine did
+    #[arg(long, default_value = "")]
+    note: String,
     /// Where the peers are installed
     #[arg(long, default_value = "target/peers")]
     installed: PathBuf,
@@ -85,9 +88,13 @@ impl Options {
 
     /// Begins the report of a part; `about` says what is measured.
     fn report(&self, name: &'static str, title: &str, about: &str, server: &str) -> Result<Report> {
-        let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-        let about =
-            format!("{about}\n\nMeasured {} by `make peers ARGS=\"{command}\"` on {}; {server}.", today(), machine());
+        let command = std::env::args().skip(1).map(quoted).collect::<Vec<_>>().join(" ");
+        let about = format!(
+            "{about} {}\n\nMeasured {} by `make peers ARGS='{command}'` on {}; {server}.",
+            self.note,
+            today(),
+            machine()
+        );
         Report::begin(name, title, &about, self.report.as_deref())
     }
 }
@@ -109,6 +116,11 @@ async fn main() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// An argument as it is written in a shell.
+fn quoted(argument: String) -> String {
+    if argument.contains(' ') { format!("\"{argument}\"") } else { argument }
 }
 
 fn today() -> String {

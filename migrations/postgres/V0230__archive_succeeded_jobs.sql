@@ -42,7 +42,7 @@ BEGIN
             MESSAGE = 'p_worker_id must be 1 to 100 characters without white space at either end.';
     END IF;
 
-    /* The first test is quick and lets nearly every element through; the second one finds the words. */
+    /* The first test is quick (a bounded repetition is not) and right for nearly every element; the second finds the words. */
     SELECT format('p_jobs element %s: %s', j.ordinal, c.problem)
     INTO v_problem
     FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
@@ -50,10 +50,19 @@ BEGIN
     WHERE (
         jsonb_typeof(j.job) = 'object'
         AND jsonb_typeof(j.job -> 'jobId') = 'string'
-        AND j.job ->> 'jobId' ~ '^[!-~]{1,50}$'
-        AND COALESCE(jsonb_typeof(j.job -> 'attempt') = 'number' AND j.job ->> 'attempt' ~ '^[1-9][0-9]{0,8}$', true)
+        AND octet_length(j.job ->> 'jobId') <= 50
+        AND j.job ->> 'jobId' ~ '^[!-~]+$'
         AND COALESCE(
-            jsonb_typeof(j.job -> 'resurrectCount') = 'number' AND j.job ->> 'resurrectCount' ~ '^[0-9]{1,9}$', true
+            jsonb_typeof(j.job -> 'attempt') = 'number'
+            AND octet_length(j.job ->> 'attempt') <= 9
+            AND j.job ->> 'attempt' ~ '^[1-9][0-9]*$',
+            true
+        )
+        AND COALESCE(
+            jsonb_typeof(j.job -> 'resurrectCount') = 'number'
+            AND octet_length(j.job ->> 'resurrectCount') <= 9
+            AND j.job ->> 'resurrectCount' ~ '^[0-9]+$',
+            true
         )
         AND COALESCE(jsonb_typeof(j.job -> 'durationMs') = 'number', true)
         AND j.job - ARRAY['jobId', 'attempt', 'resurrectCount', 'durationMs'] = '{}'

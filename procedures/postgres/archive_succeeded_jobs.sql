@@ -27,11 +27,14 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
+    v_conflicts text[] := '{}';
+    v_durations jsonb;
+    v_fences jsonb;
     v_gone text[];
     v_ids text[];
-    v_jobs jsonb;
+    v_is_checked boolean := false;
+    v_is_plain boolean;
     v_outcomes text[];
-    v_problem text;
 BEGIN
     IF p_jobs IS NULL OR jsonb_typeof(p_jobs) <> 'array' THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_jobs must be a JSON array of objects.';
@@ -42,44 +45,35 @@ BEGIN
             MESSAGE = 'p_worker_id must be 1 to 100 characters without white space at either end.';
     END IF;
 
-    /* The first test is quick (a bounded repetition is not) and right for nearly every element; the second finds the words. */
-    SELECT format('p_jobs element %s: %s', j.ordinal, c.problem)
-    INTO v_problem
-    FROM jsonb_array_elements(p_jobs) WITH ORDINALITY AS j (job, ordinal)
-    CROSS JOIN LATERAL (SELECT chokaq.succeeded_job_problem(j.job) AS problem) AS c
-    WHERE (
-        jsonb_typeof(j.job) = 'object'
-        AND jsonb_typeof(j.job -> 'jobId') = 'string'
-        AND octet_length(j.job ->> 'jobId') <= 50
-        AND j.job ->> 'jobId' ~ '^[!-~]+$'
-        AND COALESCE(
-            jsonb_typeof(j.job -> 'attempt') = 'number'
-            AND octet_length(j.job ->> 'attempt') <= 9
-            AND j.job ->> 'attempt' ~ '^[1-9][0-9]*$',
-            true
-        )
-        AND COALESCE(
-            jsonb_typeof(j.job -> 'resurrectCount') = 'number'
-            AND octet_length(j.job ->> 'resurrectCount') <= 9
-            AND j.job ->> 'resurrectCount' ~ '^[0-9]+$',
-            true
-        )
-        AND COALESCE(jsonb_typeof(j.job -> 'durationMs') = 'number', true)
-        AND j.job - ARRAY['jobId', 'attempt', 'resurrectCount', 'durationMs'] = '{}'
-    ) IS NOT TRUE
-    AND c.problem IS NOT NULL
-    ORDER BY j.ordinal
-    LIMIT 1;
+    /*
+    One pass. Plain elements have fields of the right types and no repeated id; what their values may be is asked only
+    when a job is not found, because the values of one that is found are right. A fence is "attempt resurrectCount".
+    */
+    LOOP
+        SELECT
+            bool_and(
+                jsonb_typeof(j.job) = 'object'
+                AND jsonb_typeof(j.job -> 'jobId') = 'string'
+                AND COALESCE(jsonb_typeof(j.job -> 'attempt') = 'number', true)
+                AND COALESCE(jsonb_typeof(j.job -> 'resurrectCount') = 'number', true)
+                AND COALESCE(jsonb_typeof(j.job -> 'durationMs') = 'number', true)
+                AND j.job - '{jobId,attempt,resurrectCount,durationMs}'::text[] = '{}'
+            ) AND count(DISTINCT j.job ->> 'jobId' COLLATE "C") = count(*),
+            array_agg(j.job ->> 'jobId'),
+            jsonb_object_agg(
+                COALESCE(j.job ->> 'jobId', ''),
+                concat(COALESCE(j.job ->> 'attempt', '*'), ' ', COALESCE(j.job ->> 'resurrectCount', '*'))
+            ),
+            jsonb_object_agg(COALESCE(j.job ->> 'jobId', ''), j.job -> 'durationMs') FILTER (WHERE j.job ? 'durationMs')
+        INTO v_is_plain, v_ids, v_fences, v_durations
+        FROM jsonb_array_elements(p_jobs) AS j (job);
 
-    IF v_problem IS NOT NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = v_problem;
-    END IF;
+        EXIT WHEN v_is_plain IS NOT FALSE OR v_is_checked;
 
-    /* Of a repeated id the first mention counts. */
-    IF (
-        SELECT count(DISTINCT j.id COLLATE "C") < count(*)
-        FROM (SELECT e.job ->> 'jobId' AS id FROM jsonb_array_elements(p_jobs) AS e (job)) AS j
-    ) THEN
+        PERFORM chokaq.check_succeeded_jobs(p_jobs);
+        v_is_checked := true;
+
+        /* Of a repeated id the first mention counts. */
         p_jobs := (
             SELECT jsonb_agg(f.job ORDER BY f.ordinal)
             FROM (
@@ -88,74 +82,83 @@ BEGIN
                 ORDER BY j.job ->> 'jobId' COLLATE "C", j.ordinal
             ) AS f
         );
-    END IF;
+    END LOOP;
 
-    SELECT array_agg(j.job ->> 'jobId'), jsonb_object_agg(j.job ->> 'jobId', j.job), array_agg(NULL::text)
-    INTO v_ids, v_jobs, v_outcomes
-    FROM jsonb_array_elements(p_jobs) AS j (job);
-
-    /* Once, unless a job that was no one's to archive became so in between. */
+    /* Once, unless a job is in the Archive already, or one that was no one's to archive became so in between. */
     WHILE v_ids IS NOT NULL LOOP
-        /*
-        The index takes the ids in their order, and so do the locks (a bitmap would not). IS NOT DISTINCT FROM, because = would offer the index of
-        all that workers hold. An id that is in the Archive as well stays in Hot, and stops no other job; the first id from
-        there on is asked for, which the key alone can tell: = would be planned for good by how empty the Archive once was.
-        */
-        WITH gone AS (
-            DELETE FROM chokaq.jobs_hot AS h
-            WHERE h.id = ANY (v_ids)
-            AND h.status = 2
-            AND h.worker_id IS NOT DISTINCT FROM p_worker_id
-            AND h.attempt_count = COALESCE((v_jobs -> h.id ->> 'attempt')::integer, h.attempt_count)
-            AND h.resurrect_count = COALESCE((v_jobs -> h.id ->> 'resurrectCount')::integer, h.resurrect_count)
-            AND h.id IS DISTINCT FROM (
-                SELECT a.id FROM chokaq.jobs_archive AS a WHERE a.id >= h.id ORDER BY a.id LIMIT 1
+        BEGIN
+            /*
+            The index takes the ids in their order, and so do the locks (a bitmap would not). IS NOT DISTINCT FROM,
+            because = would offer the index of all that workers hold.
+            */
+            WITH gone AS (
+                DELETE FROM chokaq.jobs_hot AS h
+                WHERE h.id = ANY (v_ids)
+                AND h.status = 2
+                AND h.worker_id IS NOT DISTINCT FROM p_worker_id
+                AND (
+                    v_fences ->> h.id = h.attempt_count || ' ' || h.resurrect_count
+                    OR v_fences ->> h.id IN (h.attempt_count || ' *', '* ' || h.resurrect_count, '* *')
+                )
+                AND h.id <> ALL (v_conflicts)
+                RETURNING
+                    h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count,
+                    h.worker_id, h.scheduled_at_utc, h.started_at_utc, (v_durations ->> h.id)::numeric AS duration,
+                    h.created_at_utc, h.created_by, h.last_modified_by, h.resurrect_count, h.revision
+            ),
+            added AS (
+                INSERT INTO chokaq.jobs_archive (
+                    id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
+                    scheduled_at_utc, started_at_utc, finished_at_utc, duration_ms, created_at_utc, created_by,
+                    last_modified_by, resurrect_count, revision
+                )
+                SELECT
+                    g.id, g.queue, g.type, g.payload, g.tags, g.idempotency_key, g.priority, g.attempt_count,
+                    g.worker_id, g.scheduled_at_utc, g.started_at_utc, clock_timestamp(),
+                    /* A metric never stops a transition: what is no duration, or no double precision, is no value. */
+                    CASE
+                        WHEN g.duration = 0 OR g.duration BETWEEN 1e-300 AND 1e300 THEN g.duration::double precision
+                    END,
+                    g.created_at_utc, g.created_by, g.last_modified_by, g.resurrect_count, g.revision
+                FROM gone AS g
+            ),
+            counted AS (
+                INSERT INTO chokaq.counter_deltas (queue, succeeded)
+                SELECT g.queue, count(*) FROM gone AS g GROUP BY g.queue
             )
-            RETURNING
-                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
-                h.scheduled_at_utc, h.started_at_utc, (v_jobs -> h.id ->> 'durationMs')::numeric AS duration,
-                h.created_at_utc, h.created_by, h.last_modified_by, h.resurrect_count, h.revision
-        ),
-        added AS (
-            INSERT INTO chokaq.jobs_archive (
-                id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
-                scheduled_at_utc, started_at_utc, finished_at_utc, duration_ms, created_at_utc, created_by,
-                last_modified_by, resurrect_count, revision
-            )
-            SELECT
-                g.id, g.queue, g.type, g.payload, g.tags, g.idempotency_key, g.priority, g.attempt_count, g.worker_id,
-                g.scheduled_at_utc, g.started_at_utc, clock_timestamp(),
-                /* A metric never stops a transition: what is no duration, or no double precision, is no value. */
-                CASE WHEN g.duration = 0 OR g.duration BETWEEN 1e-300 AND 1e300 THEN g.duration::double precision END,
-                g.created_at_utc, g.created_by, g.last_modified_by, g.resurrect_count, g.revision
-            FROM gone AS g
-        ),
-        counted AS (
-            INSERT INTO chokaq.counter_deltas (queue, succeeded)
-            SELECT g.queue, count(*) FROM gone AS g GROUP BY g.queue
-        )
-        SELECT array_agg(g.id) INTO v_gone FROM gone AS g;
+            SELECT array_agg(g.id) INTO v_gone FROM gone AS g;
+        EXCEPTION
+            WHEN unique_violation THEN
+                /* An id that is in the Archive as well stays in Hot, and stops no other job. */
+                IF v_conflicts = '{}' THEN
+                    v_conflicts := ARRAY(SELECT a.id FROM chokaq.jobs_archive AS a WHERE a.id = ANY (v_ids));
+                    CONTINUE WHEN v_conflicts <> '{}';
+                END IF;
+
+                RAISE;
+        END;
 
         /* Nearly always all are archived, and there is nothing to explain. */
-        IF cardinality(v_gone) = cardinality(v_ids) THEN
-            v_outcomes := array_fill('archived'::text, ARRAY[cardinality(v_ids)]);
-            EXIT;
+        EXIT WHEN cardinality(v_gone) = cardinality(v_ids);
+
+        IF NOT v_is_checked THEN
+            PERFORM chokaq.check_succeeded_jobs(p_jobs);
+            v_is_checked := true;
         END IF;
 
         SELECT array_agg(
             COALESCE(
                 i.outcome,
-                CASE WHEN i.id = ANY (v_gone) THEN 'archived' END,
+                CASE WHEN i.id = ANY (v_gone) THEN 'archived' WHEN i.id = ANY (v_conflicts) THEN 'id_conflict' END,
                 chokaq.explain_miss(
-                    i.id, p_worker_id, (v_jobs -> i.id ->> 'attempt')::integer,
-                    (v_jobs -> i.id ->> 'resurrectCount')::integer, 'Archive'
-                ),
-                (SELECT 'id_conflict' FROM chokaq.jobs_archive AS o WHERE o.id = i.id COLLATE "C")
+                    i.id, p_worker_id, (i.job ->> 'attempt')::integer, (i.job ->> 'resurrectCount')::integer, 'Archive'
+                )
             )
             ORDER BY i.place
         )
         INTO v_outcomes
-        FROM unnest(v_ids, v_outcomes) WITH ORDINALITY AS i (id, outcome, place);
+        FROM ROWS FROM (unnest(v_ids), unnest(v_outcomes), jsonb_array_elements(p_jobs))
+            WITH ORDINALITY AS i (id, outcome, job, place);
 
         EXIT WHEN array_position(v_outcomes, NULL) IS NULL;
     END LOOP;
@@ -163,9 +166,8 @@ BEGIN
     PERFORM chokaq.fold_sometimes();
 
     RETURN QUERY
-    SELECT i.id, i.outcome
-    FROM unnest(v_ids, v_outcomes) WITH ORDINALITY AS i (id, outcome, place)
-    ORDER BY i.place;
+    SELECT i.id, COALESCE(i.outcome, 'archived')
+    FROM ROWS FROM (unnest(v_ids), unnest(v_outcomes)) AS i (id, outcome);
 END;
 $$;
 

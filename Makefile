@@ -8,7 +8,7 @@ VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
 TSQL := procedures/mssql migrations/mssql sql/mssql
 
-.PHONY: help setup setup-postgres demo test lint format bench peers migration
+.PHONY: help setup setup-postgres demo test lint format bench peers soak migration
 
 help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench: setup-postgres ## criterion: the fetch, the purge, the driver; CHOKAQ_BEN
 
 peers: setup-postgres ## the kit beside other queues and the floor; PARTS=throughput,claim,sessions,purge,snapshot ARGS=...
 	cargo run --release --package chokaq-bench --bin peers -- $(if $(PARTS),--parts $(PARTS)) $(ARGS)
+
+soak: setup-postgres ## an hour of work, operators, sweeps and purges, checked throughout; ARGS="--minutes 5 --engine mssql"
+	cargo run --release --package chokaq-bench --bin soak -- $(ARGS)
 
 migration: ## NAME=usp_X: copy a changed procedure, both twins, to the next free number
 	@scripts/migration "$(NAME)"

@@ -54,12 +54,14 @@ async fn act(soak: &Soak, turn: u64) -> Result<()> {
         }
         (4, _) => {
             let zombies = DlqFilter { failure_reason: Some(FailureReason::Zombie), ..DlqFilter::default() };
-            client.resurrect_by_filter(&ResurrectByFilter::new(zombies, ann)).await?;
+            let resurrection = ResurrectByFilter { what_if: false, ..ResurrectByFilter::new(zombies, ann) };
+            client.resurrect_by_filter(&resurrection).await?;
         }
         (5, _) => {
             let reason = GIVEN_UP[turn as usize / 10 % GIVEN_UP.len()];
             let given_up = DlqFilter { failure_reason: Some(reason), ..DlqFilter::default() };
-            client.purge_dlq_by_filter(&PurgeDlqByFilter::new(given_up, ann)).await?;
+            let purge = PurgeDlqByFilter { what_if: false, ..PurgeDlqByFilter::new(given_up, ann) };
+            client.purge_dlq_by_filter(&purge).await?;
         }
         (6, _) => {
             client.set_queue_paused("pdf", turn % 20 == 6, ann).await?;

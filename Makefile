@@ -27,12 +27,14 @@ demo: setup-postgres ## the story of one dead letter, on a PostgreSQL of its own
 test: setup-postgres ## every test, on every engine that is here; says how many cases ran on which
 	scripts/test
 
-lint: $(MAXDOP) ## rustfmt, clippy, and maxdop for SQL Server 2017 and 2022
+lint: $(MAXDOP) ## rustfmt, clippy, chokaq lint, and maxdop for SQL Server 2017, 2022 and 2025
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	cargo clippy --package chokaq --lib --no-default-features --quiet -- --deny warnings
+	cargo run --quiet --package chokaq -- lint --contract tests/contract.txt procedures migrations
 	$(MAXDOP) --check --parser-version 2017 $(TSQL)
 	$(MAXDOP) --check --parser-version 2022 $(TSQL)
+	$(MAXDOP) --check --parser-version 2025 $(TSQL)
 
 format: $(MAXDOP) ## format Rust and T-SQL in place
 	cargo fmt --all

@@ -35,6 +35,8 @@ mod client;
 mod config;
 mod deploy;
 mod error;
+#[cfg(feature = "lint")]
+pub mod lint;
 mod mssql;
 mod pool;
 mod postgres;

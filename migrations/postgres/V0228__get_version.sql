@@ -4,7 +4,7 @@ chokaq.get_version: which kit and which contract this database speaks
 Twin         mssql/usp_GetVersion.sql
 Result       one row: kit_version, contract_version, dialect, server_time_utc (the clock that all times are by)
 Transaction  reading
-Granted to   chokaq_reader
+Granted to   chokaq_reader, chokaq_worker
 Example      SELECT * FROM chokaq.get_version();
 */
 CREATE OR REPLACE FUNCTION chokaq.get_version()

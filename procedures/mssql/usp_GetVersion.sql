@@ -4,7 +4,7 @@ chokaq.usp_GetVersion: which kit and which contract this database speaks
 Twin         postgres/get_version.sql
 Result       one row: KitVersion, ContractVersion, Dialect, ServerTimeUtc (the clock that all times are by)
 Transaction  reading
-Granted to   chokaq_reader
+Granted to   chokaq_reader, chokaq_worker
 Example      EXECUTE chokaq.usp_GetVersion;
 */
 CREATE OR ALTER PROCEDURE chokaq.usp_GetVersion

@@ -25,6 +25,7 @@ mod finish;
 mod health;
 mod history;
 mod inventory;
+mod lint;
 mod meetings;
 mod policy;
 mod program;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
         by_hand::SCENARIOS,
         scripts::SCENARIOS,
         cli::SCENARIOS,
+        lint::SCENARIOS,
         desk::look::SCENARIOS,
         desk::repair::SCENARIOS,
         desk::act::SCENARIOS,

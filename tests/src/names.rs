@@ -1,21 +1,6 @@
 //! The mechanical mapping of names between the dialects: `usp_MoveToDLQ` is `move_to_dlq`, `@JobId` is `p_job_id`.
 
-/// `MoveToDLQ` as PostgreSQL spells it: split at case, a run of capitals is one word.
-pub fn snake_case(pascal: &str) -> String {
-    let chars: Vec<char> = pascal.chars().collect();
-    let mut snake = String::with_capacity(pascal.len() + 4);
-    for (i, c) in chars.iter().enumerate() {
-        let starts_word = c.is_ascii_uppercase()
-            && i > 0
-            && (chars[i - 1].is_ascii_lowercase()
-                || chars[i - 1].is_ascii_uppercase() && chars.get(i + 1).is_some_and(char::is_ascii_lowercase));
-        if starts_word {
-            snake.push('_');
-        }
-        snake.push(c.to_ascii_lowercase());
-    }
-    snake
-}
+pub use chokaq::lint::snake_case;
 
 /// `job_id` as T-SQL spells it; `dlq` is the one word written in capitals throughout.
 pub fn pascal_case(snake: &str) -> String {

@@ -15,6 +15,7 @@ mod input;
 mod interrupt;
 mod job;
 mod json;
+mod lint;
 mod loops;
 mod man;
 mod migrate;
@@ -114,6 +115,8 @@ enum Command {
     Stats(stats::Stats),
     /// Show how each queue does; exit code 1 when a threshold is exceeded
     Health(health::Health),
+    /// Check SQL files by the rules of the house; exit code 1 when one is broken
+    Lint(lint::Lint),
     /// Start a local PostgreSQL, deploy, print its URL and stay until Ctrl-C
     Dev(dev::Dev),
     /// Watch a broken job fail, be repaired and succeed, on real rows
@@ -142,6 +145,7 @@ impl Cli {
             Command::Sweep(sweep) => sweep.run(&session).await,
             Command::Stats(stats) => stats.run(&session).await,
             Command::Health(health) => health.run(&session).await,
+            Command::Lint(lint) => lint.run(output),
             Command::Dev(dev) => dev.run(&session).await,
             Command::Demo(demo) => demo.run(&session).await,
             Command::Completions(completions) => completions.run(),

@@ -12,6 +12,8 @@ mod cli;
 mod concurrency;
 mod connection;
 mod deploy;
+mod deploy_script;
+mod deployed;
 mod desk;
 mod dev;
 mod dlq;
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         driver::SCENARIOS,
         connection::SCENARIOS,
         deploy::SCENARIOS,
+        deploy_script::SCENARIOS,
         inventory::SCENARIOS,
         by_hand::SCENARIOS,
         scripts::SCENARIOS,

@@ -5,4 +5,5 @@ mod drift;
 mod frozen;
 mod lint;
 mod reference;
+mod script;
 mod source;

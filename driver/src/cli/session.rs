@@ -3,7 +3,7 @@
 use std::env;
 use std::time::Duration;
 
-use chokaq::{Client, Config};
+use chokaq::{Client, Config, Dialect};
 use time::OffsetDateTime;
 
 use super::failure::Failure;
@@ -31,6 +31,12 @@ impl Session {
     /// Whether the user named a database.
     pub fn names_a_database(&self) -> bool {
         self.url.is_some()
+    }
+
+    /// The SQL of the named database; nothing is connected to.
+    pub fn dialect(&self) -> Result<Option<Dialect>, Failure> {
+        let config = self.url.as_deref().map(str::parse::<Config>).transpose()?;
+        Ok(config.map(|config| config.dialect()))
     }
 
     /// Connects to the named database and checks that this program knows its procedures.

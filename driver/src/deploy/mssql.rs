@@ -1,11 +1,14 @@
 //! Deployment to SQL Server: refinery over this crate's own connection, which reads every answer to its end. An error
 //! late in a migration would be lost otherwise, and the migration recorded as applied.
 
+use std::time::Duration;
+
 use refinery_core::traits::r#async::{AsyncQuery, AsyncTransaction};
 use refinery_core::{AsyncMigrate, Runner};
 
 use super::babelfish::CreateOrAlter;
-use super::{Migration, from_refinery, migrate, recorded};
+use super::history::recorded;
+use super::run::Session;
 use crate::error::{Error, Result};
 use crate::mssql::{MssqlClient, batch, connect, from_call, is_babelfish};
 
@@ -15,44 +18,24 @@ mod kit {
 
 pub(super) const HISTORY: &str = "dbo.chokaq_schema_history";
 
+/// The name of the lock that a deployment holds.
+pub(super) const LOCK: &str = "chokaq_schema_history";
+
+const RIGHTS: &str = include_str!("rights_mssql.sql");
+
 /// The kit's own migrations.
 pub(super) fn embedded() -> Runner {
     kit::migrations::runner()
 }
 
-pub(super) async fn up(target: &tiberius::Config, runner: &Runner) -> Result<Vec<Migration>> {
-    let mut database = Database::open(target).await?;
-    batch(
-        &mut database.client,
-        "DECLARE @Result int;
-        EXECUTE @Result = sp_getapplock
-            @Resource = N'chokaq_schema_history', @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = -1;
-        IF @Result < 0 THROW 59090, N'The lock of the deployment cannot be taken.', 1;",
-    )
-    .await?;
-    let outcome = migrate(runner, &mut database).await;
-    let unlock = "EXECUTE sp_releaseapplock @Resource = N'chokaq_schema_history', @LockOwner = 'Session';";
-    // Should this fail, the end of the session frees it.
-    let _ = batch(&mut database.client, unlock).await;
-    outcome
-}
-
-pub(super) async fn applied(target: &tiberius::Config, runner: &Runner) -> Result<Vec<refinery_core::Migration>> {
-    let mut database = Database::open(target).await?;
-    if !database.object_exists(HISTORY).await? {
-        return Ok(Vec::new());
-    }
-    runner.get_applied_migrations_async(&mut database).await.map_err(from_refinery)
-}
-
 /// A connection as refinery wants it.
-struct Database {
+pub(super) struct Database {
     client: MssqlClient,
     is_babelfish: bool,
 }
 
 impl Database {
-    async fn open(target: &tiberius::Config) -> Result<Self> {
+    pub(super) async fn open(target: &tiberius::Config) -> Result<Self> {
         let mut client = connect(target).await?;
         batch(&mut client, "SET XACT_ABORT ON;").await?;
         let is_babelfish = is_babelfish(&mut client).await?;
@@ -84,6 +67,47 @@ impl Database {
         let row = stream.into_row().await.map_err(from_call)?;
         let id: Option<i32> = row.map_or(Ok(None), |row| row.try_get(0)).map_err(from_call)?;
         Ok(id.is_some())
+    }
+}
+
+impl Session for Database {
+    async fn database(&mut self) -> Result<String> {
+        let stream = self.client.simple_query("SELECT DB_NAME();").await.map_err(from_call)?;
+        let row = stream.into_row().await.map_err(from_call)?;
+        let name: Option<&str> = row.as_ref().map_or(Ok(None), |row| row.try_get(0)).map_err(from_call)?;
+        Ok(name.unwrap_or_default().to_owned())
+    }
+
+    async fn has_history(&mut self) -> Result<bool> {
+        self.object_exists(HISTORY).await
+    }
+
+    async fn lock(&mut self, limit: Option<Duration>) -> Result<bool> {
+        let limit = limit.map_or(-1, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX));
+        let sql = format!(
+            "DECLARE @Result int;
+            EXECUTE @Result = sp_getapplock
+                @Resource = N'{LOCK}', @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = {limit};
+            IF @Result < -1 THROW 59090, N'The lock of the deployment cannot be taken.', 1;
+            SELECT @Result;"
+        );
+        let stream = self.client.simple_query(sql).await.map_err(from_call)?;
+        let row = stream.into_row().await.map_err(from_call)?;
+        let answer: Option<i32> = row.map_or(Ok(None), |row| row.try_get(0)).map_err(from_call)?;
+        // 0, or 1 for one that had to wait; -1 when the time was over.
+        Ok(answer.is_some_and(|answer| answer >= 0))
+    }
+
+    async fn unlock(&mut self) {
+        let sql = format!("EXECUTE sp_releaseapplock @Resource = N'{LOCK}', @LockOwner = 'Session';");
+        let _ = batch(&mut self.client, &sql).await;
+    }
+
+    async fn missing_rights(&mut self) -> Result<Vec<String>> {
+        let stream = self.client.simple_query(RIGHTS).await.map_err(from_call)?;
+        let rows = stream.into_first_result().await.map_err(from_call)?;
+        let missing = rows.iter().map(|row| row.try_get::<&str, _>(0).map_err(from_call));
+        missing.map(|right| Ok(right?.unwrap_or_default().to_owned())).collect()
     }
 }
 
@@ -122,14 +146,19 @@ fn read_migration(row: &tiberius::Row) -> Result<refinery_core::Migration> {
 
 impl AsyncMigrate for Database {
     fn assert_migrations_table_query(table: &str) -> String {
-        format!(
-            "IF OBJECT_ID(N'{table}', N'U') IS NULL
-            CREATE TABLE {table} (
-                version int NOT NULL PRIMARY KEY,
-                name nvarchar(255) NOT NULL,
-                applied_on nvarchar(255) NOT NULL,
-                checksum nvarchar(255) NOT NULL
-            );"
-        )
+        history_table(table)
     }
+}
+
+/// The statement that makes the history of migrations unless it is there.
+pub(super) fn history_table(table: &str) -> String {
+    format!(
+        "IF OBJECT_ID(N'{table}', N'U') IS NULL
+        CREATE TABLE {table} (
+            version int NOT NULL PRIMARY KEY,
+            name nvarchar(255) NOT NULL,
+            applied_on nvarchar(255) NOT NULL,
+            checksum nvarchar(255) NOT NULL
+        );"
+    )
 }

@@ -1,12 +1,15 @@
 //! Deployment to PostgreSQL.
 
+use std::time::Duration;
+
 use refinery_core::traits::r#async::{AsyncQuery, AsyncTransaction};
 use refinery_core::{AsyncMigrate, Runner};
 use tokio_postgres::Client;
 
-use super::{Migration, from_refinery, migrate, recorded};
+use super::history::recorded;
+use super::run::Session;
 use crate::config::PostgresTarget;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::postgres::{PostgresSession, connect, from_call};
 
 mod kit {
@@ -16,41 +19,60 @@ mod kit {
 pub(super) const HISTORY: &str = "public.chokaq_schema_history";
 
 /// The letters `chokaq`; an advisory lock has a number for a name.
-const LOCK: i64 = i64::from_be_bytes(*b"\0\0chokaq");
+pub(super) const LOCK: i64 = i64::from_be_bytes(*b"\0\0chokaq");
+
+const RIGHTS: &str = include_str!("rights_postgres.sql");
 
 /// The kit's own migrations.
 pub(super) fn embedded() -> Runner {
     kit::migrations::runner()
 }
 
-pub(super) async fn up(target: &PostgresTarget, runner: &Runner) -> Result<Vec<Migration>> {
-    let mut database = Database::open(target).await?;
-    database.client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await.map_err(from_call)?;
-    let outcome = migrate(runner, &mut database).await;
-    // Should this fail, the end of the session frees it.
-    let _ = database.client.execute("SELECT pg_advisory_unlock($1)", &[&LOCK]).await;
-    outcome
-}
-
-pub(super) async fn applied(target: &PostgresTarget, runner: &Runner) -> Result<Vec<refinery_core::Migration>> {
-    let mut database = Database::open(target).await?;
-    let sql = "SELECT to_regclass($1) IS NOT NULL";
-    let exists = database.client.query_one(sql, &[&HISTORY]).await.map_err(from_call)?;
-    if !exists.try_get(0).map_err(from_call)? {
-        return Ok(Vec::new());
-    }
-    runner.get_applied_migrations_async(&mut database).await.map_err(from_refinery)
-}
-
 /// A connection as refinery wants it. (Its own one panics when the history is not as it left it.)
-struct Database {
+pub(super) struct Database {
     client: Client,
 }
 
 impl Database {
-    async fn open(target: &PostgresTarget) -> Result<Self> {
+    pub(super) async fn open(target: &PostgresTarget) -> Result<Self> {
         let (target, tls) = PostgresSession::target(target)?;
         Ok(Self { client: connect(&target, tls).await? })
+    }
+}
+
+impl Session for Database {
+    async fn database(&mut self) -> Result<String> {
+        let row = self.client.query_one("SELECT current_database()::text", &[]).await.map_err(from_call)?;
+        row.try_get(0).map_err(from_call)
+    }
+
+    async fn has_history(&mut self) -> Result<bool> {
+        let row = self.client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&HISTORY]).await.map_err(from_call)?;
+        row.try_get(0).map_err(from_call)
+    }
+
+    async fn lock(&mut self, limit: Option<Duration>) -> Result<bool> {
+        if limit == Some(Duration::ZERO) {
+            let row = self.client.query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK]).await.map_err(from_call)?;
+            return row.try_get(0).map_err(from_call);
+        }
+        // To the server 0 is no limit.
+        let limit = limit.map_or(0, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1));
+        let wait = format!("SET lock_timeout = {limit}; SELECT pg_advisory_lock({LOCK}); RESET lock_timeout;");
+        match self.client.batch_execute(&wait).await.map_err(from_call) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::LockTimeout => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn unlock(&mut self) {
+        let _ = self.client.execute("SELECT pg_advisory_unlock($1)", &[&LOCK]).await;
+    }
+
+    async fn missing_rights(&mut self) -> Result<Vec<String>> {
+        let rows = self.client.query(RIGHTS, &[]).await.map_err(from_call)?;
+        rows.iter().map(|row| row.try_get(0).map_err(from_call)).collect()
     }
 }
 
@@ -84,3 +106,8 @@ fn read_migration(row: &tokio_postgres::Row) -> Result<refinery_core::Migration>
 }
 
 impl AsyncMigrate for Database {}
+
+/// The statement that makes the history of migrations unless it is there; it is refinery's own.
+pub(super) fn history_table(table: &str) -> String {
+    Database::assert_migrations_table_query(table)
+}

@@ -12,7 +12,9 @@ mod cli;
 mod concurrency;
 mod connection;
 mod deploy;
+mod deploy_killed;
 mod deploy_script;
+mod deploy_up;
 mod deployed;
 mod desk;
 mod dev;
@@ -31,6 +33,7 @@ mod lint;
 mod meetings;
 mod policy;
 mod program;
+mod proxy;
 mod purge;
 mod queues;
 mod recover;
@@ -84,6 +87,8 @@ fn main() -> ExitCode {
         driver::SCENARIOS,
         connection::SCENARIOS,
         deploy::SCENARIOS,
+        deploy_up::SCENARIOS,
+        deploy_killed::SCENARIOS,
         deploy_script::SCENARIOS,
         inventory::SCENARIOS,
         by_hand::SCENARIOS,

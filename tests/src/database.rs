@@ -117,9 +117,12 @@ impl<'a> Db<'a> {
         self.url_of(&self.name)
     }
 
-    /// The URL of this database for a login of this case's own; PostgreSQL alone.
+    /// The URL of this database for a login of this case's own.
     pub fn url_as(&self, login: &str) -> Result<String> {
-        self.servers.postgres()?.url_as(login, &self.name)
+        match self.engine {
+            Engine::Postgres => self.servers.postgres()?.url_as(login, &self.name),
+            Engine::Mssql => self.servers.mssql()?.url_as(login, &self.name),
+        }
     }
 
     pub fn url_of(&self, database: &str) -> Result<String> {

@@ -6,15 +6,14 @@ SELECT r.Missing
 FROM (
     SELECT
         p.Place,
-        p.Permission + N' in database ' + DB_NAME() AS Missing,
+        p.Permission + N' in database ' + DB_NAME() COLLATE DATABASE_DEFAULT AS Missing,
         HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', p.Permission) AS IsHeld
-    FROM (
-        VALUES
-            (1, N'CREATE SCHEMA'),
-            (2, N'CREATE TABLE'),
-            (3, N'CREATE VIEW'),
-            (4, N'CREATE PROCEDURE'),
-            (5, N'CREATE FUNCTION')
+    FROM ( VALUES
+        (1, N'CREATE SCHEMA'),
+        (2, N'CREATE TABLE'),
+        (3, N'CREATE VIEW'),
+        (4, N'CREATE PROCEDURE'),
+        (5, N'CREATE FUNCTION')
     ) AS p (Place, Permission)
     WHERE SCHEMA_ID(N'chokaq') IS NULL
     UNION ALL
@@ -29,19 +28,22 @@ FROM (
     UNION ALL
     SELECT
         8,
-        p.Permission + N' on table dbo.chokaq_schema_history',
-        HAS_PERMS_BY_NAME(N'dbo.chokaq_schema_history', N'OBJECT', p.Permission)
-    FROM (VALUES (N'SELECT'), (N'INSERT')) AS p (Permission)
+        N'INSERT on table dbo.chokaq_schema_history',
+        HAS_PERMS_BY_NAME(N'dbo.chokaq_schema_history', N'OBJECT', N'INSERT')
     WHERE OBJECT_ID(N'dbo.chokaq_schema_history', N'U') IS NOT NULL
     UNION ALL
     SELECT
         9,
-        N'CREATE ROLE in database ' + DB_NAME(),
+        N'CREATE ROLE in database ' + DB_NAME() COLLATE DATABASE_DEFAULT,
         HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE ROLE')
-    WHERE DATABASE_PRINCIPAL_ID(N'chokaq_reader') IS NULL
-          OR DATABASE_PRINCIPAL_ID(N'chokaq_worker') IS NULL
-          OR DATABASE_PRINCIPAL_ID(N'chokaq_operator') IS NULL
-          OR DATABASE_PRINCIPAL_ID(N'chokaq_admin') IS NULL
+    /* Babelfish does not know this one and says no to everybody. */
+    WHERE SERVERPROPERTY(N'Babelfish') IS NULL
+        AND (
+            DATABASE_PRINCIPAL_ID(N'chokaq_reader') IS NULL
+            OR DATABASE_PRINCIPAL_ID(N'chokaq_worker') IS NULL
+            OR DATABASE_PRINCIPAL_ID(N'chokaq_operator') IS NULL
+            OR DATABASE_PRINCIPAL_ID(N'chokaq_admin') IS NULL
+        )
 ) AS r
 WHERE r.IsHeld = 0
-ORDER BY r.Place, r.Missing;
+ORDER BY r.Place;

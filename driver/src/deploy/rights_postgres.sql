@@ -26,9 +26,8 @@ FROM (
         ),
         (
             4,
-            'SELECT and INSERT on table public.chokaq_schema_history',
-            NOT pg_catalog.has_table_privilege(pg_catalog.to_regclass('public.chokaq_schema_history')::oid, 'SELECT')
-            OR NOT pg_catalog.has_table_privilege(pg_catalog.to_regclass('public.chokaq_schema_history')::oid, 'INSERT')
+            'INSERT on table public.chokaq_schema_history',
+            NOT pg_catalog.has_table_privilege(pg_catalog.to_regclass('public.chokaq_schema_history')::oid, 'INSERT')
         ),
         (
             5,

@@ -66,10 +66,14 @@ impl Endpoint {
     }
 
     fn url(&self, database: &str) -> Result<String> {
+        self.url_as(&self.user, &self.password, database)
+    }
+
+    fn url_as(&self, user: &str, password: &str, database: &str) -> Result<String> {
         let how = if self.encrypt { "trust_server_certificate=true" } else { "encrypt=false" };
         let mut url = Url::parse(&format!("mssql://{}:{}/{database}?{how}", self.host, self.port))?;
-        url.set_username(&self.user).map_err(|()| anyhow!("the user name"))?;
-        url.set_password(Some(&self.password)).map_err(|()| anyhow!("the password"))?;
+        url.set_username(user).map_err(|()| anyhow!("the user name"))?;
+        url.set_password(Some(password)).map_err(|()| anyhow!("the password"))?;
         Ok(url.into())
     }
 
@@ -240,5 +244,10 @@ impl Server {
     /// The URL of one of its databases, as an application would write it.
     pub fn url(&self, database: &str) -> Result<String> {
         self.endpoint.url(database)
+    }
+
+    /// The same for a login of a case.
+    pub fn url_as(&self, login: &str, database: &str) -> Result<String> {
+        self.endpoint.url_as(login, PASSWORD, database)
     }
 }

@@ -1,56 +1,55 @@
 //! `chokaq migrate`: deploying tables and procedures.
 
+mod plan;
 mod script;
+mod up;
 
-use chokaq::MigrationState;
-use clap::Subcommand;
+use chokaq::{Deploy, MigrationState};
+use clap::{Args, Subcommand};
 
-use super::{Answer, Failure, Session, note};
-use script::Script;
+use super::{Answer, Failure, Session};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Apply what is pending, under a lock; a second run does nothing
-    Up,
-    /// Show what `up` would apply
-    Plan,
+    Up(up::Up),
+    /// Show what `up` would do, statement by statement
+    Plan(plan::Plan),
     /// Show every migration; exit code 1 unless all of them are applied
     Status,
     /// Print the deployment as one script for sqlcmd, SSMS or psql; connects to nothing
-    Script(Script),
+    Script(script::Script),
 }
 
-const PLANNED: [&str; 2] = ["Version", "Name"];
+/// How far to deploy, and to what.
+#[derive(Debug, Args)]
+struct Destination {
+    /// The last migration to apply [default: the last of all]
+    #[arg(long, value_name = "VERSION")]
+    to: Option<i32>,
+    /// Deploy to master, model, msdb, tempdb, postgres, template0 or template1, too, which are refused otherwise
+    #[arg(long)]
+    allow_system_database: bool,
+}
+
+impl Destination {
+    async fn of(&self, session: &Session) -> Result<Deploy, Failure> {
+        let deploy = session.bare_client().await?.deploy();
+        Ok(deploy.to(self.to).allow_system_database(self.allow_system_database))
+    }
+}
+
 const SHOWN: [&str; 4] = ["Version", "Name", "State", "AppliedOnUtc"];
 
 impl Command {
     pub async fn run(self, session: &Session) -> Result<Answer, Failure> {
         match self {
-            Self::Up => up(session).await,
-            Self::Plan => plan(session).await,
+            Self::Up(up) => up.run(session).await,
+            Self::Plan(plan) => plan.run(session).await,
             Self::Status => status(session).await,
             Self::Script(script) => script.run(session),
         }
     }
-}
-
-async fn up(session: &Session) -> Result<Answer, Failure> {
-    let applied = session.bare_client().await?.deploy().up().await?;
-    session.output.rows(&applied, &PLANNED)?;
-    match applied.len() {
-        0 => note("up to date"),
-        count => note(format_args!("{count} migrations applied")),
-    }
-    Ok(Answer::Yes)
-}
-
-async fn plan(session: &Session) -> Result<Answer, Failure> {
-    let planned = session.bare_client().await?.deploy().plan().await?;
-    session.output.rows(&planned, &PLANNED)?;
-    if planned.is_empty() {
-        note("up to date");
-    }
-    Ok(Answer::Yes)
 }
 
 async fn status(session: &Session) -> Result<Answer, Failure> {

@@ -3,9 +3,11 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use chokaq::{Client, ErrorKind};
 use chokaq_tests::{Db, Engine, Result, Rights, Scenario, scenario, values};
+
+use url::Url;
 
 use crate::deployed::is_whole;
 use crate::program::{command, run};
@@ -21,6 +23,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_database_of_the_servers_own_is_refused_unless_asked_for),
     scenario!(a_newer_database_is_refused).limit(LIMIT),
     scenario!(rights_that_are_missing_are_named_before_anything_is_changed),
+    scenario!(a_password_is_never_printed),
 ];
 
 /// How many tables there are of the kit, its history among them.
@@ -226,5 +229,28 @@ async fn rights_that_are_missing_are_named_before_anything_is_changed(db: &Db<'_
         assert!(error.message().contains(right), "{right} is not in {error}");
     }
     assert_eq!(tables(db, &db.name).await?, 0);
+    Ok(())
+}
+
+/// A user of a contained database has his password in the URL and nowhere else.
+async fn a_password_is_never_printed(db: &Db<'_>) -> Result<()> {
+    let mut url = Url::parse(&db.url()?)?;
+    url.set_username("nobody_of_this_name").map_err(|()| anyhow!("a user"))?;
+    url.set_password(Some("Geheim-7")).map_err(|()| anyhow!("a password"))?;
+    let refused = url.to_string();
+    url.set_port(Some(1)).map_err(|()| anyhow!("a port"))?;
+    for url in [refused, url.to_string()] {
+        for arguments in
+            [&["migrate", "up"][..], &["migrate", "plan"], &["migrate", "status"], &["--json", "migrate", "up"]]
+        {
+            let run = run(Some(&url), arguments).await?;
+            assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
+            assert!(run.lines.is_empty() && !run.stderr.contains("Geheim"), "{arguments:?}: {}", run.stderr);
+        }
+    }
+    let client = Client::connect(&db.url()?).await?;
+    let shown = format!("{client:?} {:?} {}", client.deploy(), client.config());
+    let password = Url::parse(&db.url()?)?.password().map(|password| format!(":{password}@"));
+    assert!(shown.contains(&db.name) && password.is_none_or(|password| !shown.contains(&password)), "{shown}");
     Ok(())
 }

@@ -12,6 +12,7 @@ mod cli;
 mod concurrency;
 mod connection;
 mod deploy;
+mod deploy_collation;
 mod deploy_killed;
 mod deploy_script;
 mod deploy_up;
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         deploy::SCENARIOS,
         deploy_up::SCENARIOS,
         deploy_killed::SCENARIOS,
+        deploy_collation::SCENARIOS,
         deploy_script::SCENARIOS,
         inventory::SCENARIOS,
         by_hand::SCENARIOS,

@@ -142,6 +142,13 @@ impl<'a> Db<'a> {
         Ok(name)
     }
 
+    /// The same of a collation of T-SQL.
+    pub async fn empty_database_of(&self, collation: &str) -> Result<String> {
+        let name = self.servers.mssql()?.create_database_of(Some(collation)).await?;
+        self.extra.borrow_mut().push(name.clone());
+        Ok(name)
+    }
+
     /// Held by a case while it deploys: see the server's `deploying`.
     pub async fn deploy_alone(&self) -> Result<Option<MutexGuard<'_, ()>>> {
         match self.engine {

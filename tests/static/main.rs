@@ -7,3 +7,4 @@ mod lint;
 mod reference;
 mod script;
 mod source;
+mod spelling;

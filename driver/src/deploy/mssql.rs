@@ -9,7 +9,7 @@ use refinery_core::{AsyncMigrate, Runner};
 use super::babelfish::CreateOrAlter;
 use super::history::recorded;
 use super::run::Session;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::mssql::{MssqlClient, batch, connect, from_call, is_babelfish};
 
 mod kit {
@@ -83,19 +83,22 @@ impl Session for Database {
     }
 
     async fn lock(&mut self, limit: Option<Duration>) -> Result<bool> {
-        let limit = limit.map_or(-1, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX));
+        let limit_ms = limit.map_or(-1, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX));
         let sql = format!(
             "DECLARE @Result int;
             EXECUTE @Result = sp_getapplock
-                @Resource = N'{LOCK}', @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = {limit};
-            IF @Result < -1 THROW 59090, N'The lock of the deployment cannot be taken.', 1;
+                @Resource = N'{LOCK}', @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = {limit_ms};
             SELECT @Result;"
         );
         let stream = self.client.simple_query(sql).await.map_err(from_call)?;
         let row = stream.into_row().await.map_err(from_call)?;
         let answer: Option<i32> = row.map_or(Ok(None), |row| row.try_get(0)).map_err(from_call)?;
-        // 0, or 1 for one that had to wait; -1 when the time was over.
-        Ok(answer.is_some_and(|answer| answer >= 0))
+        // 0, or 1 for one that had to wait. When the time is over it is -1, but for Babelfish, which has another number.
+        match (answer, limit) {
+            (Some(0 | 1), _) => Ok(true),
+            (_, Some(_)) => Ok(false),
+            (_, None) => Err(Error::new(ErrorKind::Deployment, "the lock of the deployment cannot be taken")),
+        }
     }
 
     async fn unlock(&mut self) {

@@ -169,11 +169,18 @@ impl Server {
         Ok(())
     }
 
+    /// Of the server's own collation, or of the one that the run was given.
     pub async fn create_empty_database(&self) -> Result<String> {
+        let collation = std::env::var("CHOKAQ_TEST_MSSQL_COLLATION").ok().filter(|name| !name.is_empty());
+        self.create_database_of(collation.as_deref()).await
+    }
+
+    pub async fn create_database_of(&self, collation: Option<&str>) -> Result<String> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let name = format!("chokaq_test_{}_{number}", std::process::id());
+        let collate = collation.map(|collation| format!(" COLLATE {collation}")).unwrap_or_default();
         let mut admin = mssql::Session::connect(self.endpoint.config("master")).await?;
-        admin.batch(&format!("CREATE DATABASE {name}")).await?;
+        admin.batch(&format!("CREATE DATABASE {name}{collate}")).await?;
         Ok(name)
     }
 

@@ -8,7 +8,7 @@ use super::Destination;
 use crate::cli::{Answer, Failure, Output, Session, note};
 
 const EXAMPLES: &str = "\
-Each statement of each pending migration is told by what it does and to what; `check` is one that only refuses a
+Each statement of each pending migration is told by what it does and to what; `check` is one that only refuses a \
 database that does not fit. It connects, reads the history, and changes nothing.
 
 Examples:

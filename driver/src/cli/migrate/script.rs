@@ -9,8 +9,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crate::cli::{Answer, Failure, Output, Session};
 
 const EXAMPLES: &str = "\
-The script may be run again and again: what the database has is passed over. It keeps the same record in
-chokaq_schema_history as `up`, under the same lock, so that `status` and `up` go on from there. After an error
+The script may be run again and again: what the database has is passed over. It keeps the same record in \
+chokaq_schema_history as `up`, under the same lock, so that `status` and `up` go on from there. After an error \
 nothing more of it is applied, though the client may go on.
 
 Examples:

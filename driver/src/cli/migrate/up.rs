@@ -8,10 +8,10 @@ use super::{Destination, plan};
 use crate::cli::{Answer, Failure, Session, note, parse};
 
 const EXAMPLES: &str = "\
-Each migration is one transaction with its row in chokaq_schema_history: one that fails leaves nothing behind, and
+Each migration is one transaction with its row in chokaq_schema_history: one that fails leaves nothing behind, and \
 the next run goes on with it. Rights that are missing are named before anything is changed.
 
-Exit codes: 0 the database is up to date, or at --to; 2 error. `status` tells the one from the other by 0 and 1.
+Exit codes: 0 all of it is applied, or all up to --to; 2 error.
 
 Examples:
   chokaq migrate up --dry-run

@@ -19,7 +19,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(the_script_deploys_what_a_deployment_does).limit(LIMIT),
     scenario!(a_script_goes_on_where_another_ended).limit(LIMIT),
     scenario!(a_script_that_meets_an_error_does_nothing_more_until_it_is_run_again).limit(LIMIT),
-    scenario!(a_script_refuses_a_database_that_it_does_not_fit),
+    scenario!(a_script_refuses_a_database_that_it_does_not_fit).limit(LIMIT),
     scenario!(a_script_waits_for_another_deployment).only(Engine::Postgres),
 ];
 

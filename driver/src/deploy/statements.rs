@@ -97,7 +97,11 @@ fn one(dialect: Dialect, tokens: &[Token]) -> Vec<Statement> {
         "throw" | "raise" => vec![statement("check", String::new())],
         "create" | "alter" | "drop" => definition(tokens).into_iter().collect(),
         "grant" | "revoke" => vec![rights(tokens)],
-        "comment" => vec![statement(&words(&tokens[..tokens.len().min(3)]), object_name(tokens[3..].iter()))],
+        // COMMENT ON, the kind of object, and its name.
+        "comment" => {
+            let (kind, rest) = tokens.split_at(tokens.len().min(3));
+            vec![statement(&words(kind), object_name(rest.iter()))]
+        }
         "select" => Vec::new(),
         _ => {
             let rest = tokens[1..].iter().skip_while(|token| is(token, "INTO") || is(token, "FROM"));
@@ -128,7 +132,7 @@ fn dynamic(dialect: Dialect, tokens: &[Token]) -> Vec<Statement> {
 }
 
 fn definition(tokens: &[Token]) -> Option<Statement> {
-    const KINDS: [&str; 12] = [
+    const KINDS: [&str; 13] = [
         "DOMAIN",
         "EXTENSION",
         "FUNCTION",
@@ -141,8 +145,9 @@ fn definition(tokens: &[Token]) -> Option<Statement> {
         "TABLE",
         "TRIGGER",
         "TYPE",
+        "VIEW",
     ];
-    let end = tokens.iter().position(|token| KINDS.iter().chain(&["VIEW"]).any(|kind| is(token, kind)))?;
+    let end = tokens.iter().position(|token| KINDS.iter().any(|kind| is(token, kind)))?;
     let kind = words(&tokens[..=end]);
     let mut rest = tokens[end + 1..]
         .iter()
@@ -270,6 +275,17 @@ mod tests {
         let sql = "DO $$ DECLARE r text; BEGIN FOREACH r IN ARRAY ARRAY['a'] LOOP IF NOT EXISTS (SELECT 1) THEN
             EXECUTE format('CREATE ROLE %I', r); END IF; END LOOP; GRANT a TO b; END; $$;";
         assert_eq!(told(Dialect::Postgres, sql), ["create role: ", "grant: a TO b"]);
+    }
+
+    #[test]
+    fn a_statement_that_breaks_off_is_no_panic() {
+        for sql in
+            ["", ";;", "COMMENT", "COMMENT ON", "CREATE", "CREATE INDEX", "DO", "EXECUTE", "GRANT", "INSERT", "'"]
+        {
+            for dialect in [Dialect::Mssql, Dialect::Postgres] {
+                assert!(read(dialect, sql).len() < 2, "{sql}");
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,16 @@ pub const SCENARIOS: &[Scenario] = &[scenario!(a_case_sensitive_database_and_a_t
 /// The clusters of the suite's own PostgreSQL are Turkish already; there names are not compared by the collation.
 async fn a_case_sensitive_database_and_a_turkish_one_are_deployed_to(db: &Db<'_>) -> Result<()> {
     let _alone = db.deploy_alone().await?;
-    for collation in ["Latin1_General_100_CS_AS", "Turkish_100_CI_AS"] {
+    let collations = ["Latin1_General_100_CS_AS", "Turkish_100_CI_AS"];
+    if db.session().await?.is_babelfish() {
+        /* It has one collation for all databases; when it takes others, they are tried here. */
+        for collation in collations {
+            let error = db.empty_database_of(collation).await.expect_err(collation);
+            assert!(error.to_string().contains("supported for default collation"), "{error}");
+        }
+        return Ok(());
+    }
+    for collation in collations {
         let database = db.empty_database_of(collation).await?;
         chokaq_tests::deploy::up(&db.url_of(&database)?).await?;
         is_whole(db, &database).await?;

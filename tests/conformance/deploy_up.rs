@@ -216,6 +216,8 @@ async fn rights_that_are_missing_are_named_before_anything_is_changed(db: &Db<'_
         VALUES (250, 'permissions', '{time}', '{checksum}')"
     );
     s.batch(&back, &back).await?;
+    let revoke = format!("REVOKE SELECT ON chokaq_schema_history FROM {login}");
+    s.batch(&revoke, &revoke).await?;
     if db.engine == Engine::Mssql {
         return Ok(());
     }

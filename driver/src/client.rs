@@ -24,7 +24,9 @@ impl Client {
     ///
     /// # Errors
     /// [`Configuration`](crate::ErrorKind::Configuration) for a URL that makes no sense,
-    /// [`Connection`](crate::ErrorKind::Connection) when the server does not answer or refuses the login.
+    /// [`Connection`](crate::ErrorKind::Connection) when the server does not answer or refuses the login,
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) when the database speaks another version of the contract, see
+    /// [`Builder::check_version`].
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder().connect(url).await
     }
@@ -58,16 +60,19 @@ pub struct Builder {
     pub(crate) connect_timeout: Duration,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry: Retry,
+    check_version: bool,
 }
 
 impl Default for Builder {
-    /// Ten connections, 15 seconds for a connection, 30 seconds for a call, [`Retry::default`].
+    /// Ten connections, 15 seconds for a connection, 30 seconds for a call, [`Retry::default`], and the check of the
+    /// version.
     fn default() -> Self {
         Self {
             pool_size: 10,
             connect_timeout: Duration::from_secs(15),
             timeout: Some(Duration::from_secs(30)),
             retry: Retry::default(),
+            check_version: true,
         }
     }
 }
@@ -101,13 +106,28 @@ impl Builder {
         self
     }
 
-    /// Connects, and checks that the server answers.
+    /// Whether connecting asks once which version of the contract the database speaks, and refuses a newer or an older
+    /// one than [`CONTRACT_VERSION`](crate::CONTRACT_VERSION). A database with nothing deployed passes, so that it can be
+    /// deployed to, and so does a login that may not ask; [`Client::check_version`] lets neither pass. Without the check a
+    /// client can deploy to whatever is there.
+    #[must_use]
+    pub fn check_version(mut self, check: bool) -> Self {
+        self.check_version = check;
+        self
+    }
+
+    /// Connects, and checks that the server answers and which version it speaks.
     ///
     /// # Errors
     /// As [`Client::connect`].
     pub async fn connect(self, url: &str) -> Result<Client> {
         let config: Config = url.parse()?;
-        Ok(Client { connection: Pooled::connect(Arc::new(config), self).await? })
+        let check_version = self.check_version;
+        let client = Client { connection: Pooled::connect(Arc::new(config), self).await? };
+        if check_version {
+            client.refuse_other_contract().await?;
+        }
+        Ok(client)
     }
 }
 

@@ -1,23 +1,67 @@
-//! The driver's connections: one of the caller with his transaction, calls out of time, calls undone, calls lost.
+//! The driver's connections: to another contract, one of the caller with his transaction, calls out of time, calls undone, calls lost.
 
 use std::time::Duration;
 
 use anyhow::bail;
 use chokaq::{
-    ArchiveSucceeded, ArchiveSucceededOutcome, Client, Connection, Enqueue, EnqueueOutcome, ErrorKind, FetchNextBatch,
+    ArchiveSucceeded, ArchiveSucceededOutcome, CONTRACT_VERSION, Client, Connection, Enqueue, EnqueueOutcome,
+    ErrorKind, FetchNextBatch,
 };
 use chokaq_tests::{Db, Engine, Result, Scenario, Session, scenario, values};
 
 use crate::arrange;
+use crate::program::run;
 use crate::rivals::End;
 
 pub const SCENARIOS: &[Scenario] = &[
+    scenario!(a_database_of_another_contract_is_refused_at_connect),
     scenario!(calls_on_a_connection_of_the_caller_join_its_transaction),
     scenario!(a_call_out_of_time_is_given_up_and_the_pool_works_on),
     scenario!(an_undone_call_is_sent_again_unless_it_loops).only(Engine::Postgres),
     scenario!(after_a_lost_connection_a_repeatable_call_is_sent_again).only(Engine::Postgres),
     scenario!(after_a_lost_connection_a_fetch_is_an_error).only(Engine::Postgres),
 ];
+
+/// As a release of another contract would leave it: newer first, then older.
+async fn a_database_of_another_contract_is_refused_at_connect(db: &Db<'_>) -> Result<()> {
+    let url = db.url()?;
+    let mut s = db.session().await?;
+    let ours = CONTRACT_VERSION;
+    for (version, advice) in [(ours + 1, "newer driver"), (ours - 1, "older release")] {
+        speak(&mut s, version).await?;
+        let error = Client::connect(&url).await.expect_err("another contract");
+        assert_eq!(error.kind(), ErrorKind::SchemaMismatch, "{error}");
+        assert_eq!(error.code(), Some(if db.engine == Engine::Postgres { "QC002" } else { "59002" }));
+        for part in [format!("version {version} "), format!("driver version {ours}"), advice.to_owned()] {
+            assert!(error.message().contains(&part), "{error}");
+        }
+        let refused = run(Some(&url), &["stats"]).await?;
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(advice) && refused.stderr.contains("hint:"), "{}", refused.stderr);
+        /* Who has come to deploy, or to see what is there, is let in. */
+        let unchecked = Client::builder().check_version(false).connect(&url).await?;
+        assert_eq!(unchecked.get_version().await?.contract_version, version);
+        assert_eq!(run(Some(&url), &["migrate", "status"]).await?.code, Some(0));
+        assert_eq!(run(Some(&url), &["version"]).await?.code, Some(0));
+    }
+    speak(&mut s, ours).await?;
+    Client::connect(&url).await?;
+    Ok(())
+}
+
+/// Makes GetVersion say that version of the contract.
+async fn speak(s: &mut Session, version: i32) -> Result<()> {
+    let postgres = format!(
+        "CREATE OR REPLACE FUNCTION chokaq.get_version()
+        RETURNS TABLE (kit_version text, contract_version integer, dialect text, server_time_utc timestamptz)
+        LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+        AS $$ SELECT '9.9.9', {version}, 'postgres', clock_timestamp(); $$"
+    );
+    let mssql = include_str!("../../procedures/mssql/usp_GetVersion.sql")
+        .replace("CREATE OR ALTER", "ALTER")
+        .replace("1 AS ContractVersion", &format!("{version} AS ContractVersion"));
+    Ok(s.batch(&postgres, &mssql).await?)
+}
 
 /// A whole life of a job, in whatever transaction the connection has.
 async fn live<C: Connection>(client: Client<C>, id: &str) -> Result<()> {

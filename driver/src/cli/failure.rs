@@ -130,6 +130,10 @@ impl From<chokaq::Error> for Failure {
             (ErrorKind::PermissionDenied, None) => {
                 Some("deploying is for the owner of schema chokaq, or of the database")
             }
+            // The versions differ; the message says which is older.
+            (ErrorKind::SchemaMismatch, Some(_)) if matches!(error.code(), Some("59002" | "QC002")) => {
+                Some("`chokaq version` shows both versions, `chokaq migrate verify` what differs")
+            }
             (kind, _) => hint_for(kind, error.code()),
         };
         match hint {

@@ -63,7 +63,8 @@ impl Session {
     /// Connects to a database with the time limit that the user set.
     pub async fn connect(&self, url: &str) -> Result<Client, Failure> {
         let config: Config = url.parse()?;
-        let client = Client::connect(url).await.map_err(|error| Failure::to_connect(error, config.dialect()))?;
+        let client = Client::builder().check_version(false).connect(url).await;
+        let client = client.map_err(|error| Failure::to_connect(error, config.dialect()))?;
         Ok(match self.timeout {
             Some(limit) => client.with_timeout(Some(limit)),
             None => client,

@@ -1,5 +1,7 @@
 //! Counters and the version.
 
+use std::cmp::Ordering;
+
 use time::OffsetDateTime;
 
 use crate::call::{Call, Connection, one, procedures, rows};
@@ -142,13 +144,32 @@ impl<C: Connection> Client<C> {
     /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) when they do not, or when nothing is deployed.
     pub async fn check_version(&self) -> Result<Version> {
         let version = self.get_version().await?;
-        if version.contract_version == CONTRACT_VERSION {
-            return Ok(version);
-        }
-        let message = format!(
-            "the database speaks version {} of the contract, this driver version {CONTRACT_VERSION}",
-            version.contract_version
-        );
-        Err(Error::new(ErrorKind::SchemaMismatch, message).with_procedure(procedures::GET_VERSION.name))
+        fits(&version)?;
+        Ok(version)
     }
+
+    /// The same for a new client: an error only when the version is known and is another one. What cannot be asked yet,
+    /// because nothing is deployed or the login may not, the first call will tell.
+    pub(crate) async fn refuse_other_contract(&self) -> Result<()> {
+        match self.get_version().await {
+            Ok(version) => fits(&version),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn fits(version: &Version) -> Result<()> {
+    let deployed = version.contract_version;
+    let what_to_do = match deployed.cmp(&CONTRACT_VERSION) {
+        Ordering::Equal => return Ok(()),
+        Ordering::Greater => "it was deployed by a newer release, so take a newer driver",
+        Ordering::Less => "it was deployed by an older release, so deploy this one to it",
+    };
+    let message = format!(
+        "the database speaks version {deployed} of the contract (kit {}), this driver version {CONTRACT_VERSION}: {what_to_do}",
+        version.kit_version
+    );
+    // As the procedures themselves would say it.
+    let code = if version.dialect == "mssql" { "59002" } else { "QC002" };
+    Err(Error::new(ErrorKind::SchemaMismatch, message).with_code(code).with_procedure(procedures::GET_VERSION.name))
 }

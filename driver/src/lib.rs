@@ -49,7 +49,9 @@ mod value;
 pub use call::Connection;
 pub use client::{Builder, Client, Retry, on_mssql, on_postgres};
 pub use config::{Config, Dialect};
-pub use deploy::{Deploy, Migration, MigrationState, Planned, Statement, migration_script};
+pub use deploy::{
+    Deploy, Drift, DriftKind, Migration, MigrationState, Planned, Statement, Verification, migration_script,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use mssql::OnMssql;
 pub use pool::Pooled;

@@ -29,10 +29,10 @@ mod filter;
 mod finish;
 mod health;
 mod history;
-mod inventory;
 mod lint;
 mod meetings;
 mod policy;
+mod privileges;
 mod program;
 mod proxy;
 mod purge;
@@ -52,6 +52,7 @@ mod storm;
 mod summary;
 mod transactions;
 mod transcript;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         arguments::SCENARIOS,
         transactions::SCENARIOS,
         roles::SCENARIOS,
+        privileges::SCENARIOS,
         search_path::SCENARIOS,
         cases::SCENARIOS,
         concurrency::SCENARIOS,
@@ -92,7 +94,7 @@ fn main() -> ExitCode {
         deploy_killed::SCENARIOS,
         deploy_collation::SCENARIOS,
         deploy_script::SCENARIOS,
-        inventory::SCENARIOS,
+        verify::SCENARIOS,
         by_hand::SCENARIOS,
         scripts::SCENARIOS,
         cli::SCENARIOS,

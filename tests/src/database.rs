@@ -119,9 +119,14 @@ impl<'a> Db<'a> {
 
     /// The URL of this database for a login of this case's own.
     pub fn url_as(&self, login: &str) -> Result<String> {
+        self.url_of_as(&self.name, login)
+    }
+
+    /// The URL of another database for such a login.
+    pub fn url_of_as(&self, database: &str, login: &str) -> Result<String> {
         match self.engine {
-            Engine::Postgres => self.servers.postgres()?.url_as(login, &self.name),
-            Engine::Mssql => self.servers.mssql()?.url_as(login, &self.name),
+            Engine::Postgres => self.servers.postgres()?.url_as(login, database),
+            Engine::Mssql => self.servers.mssql()?.url_as(login, database),
         }
     }
 

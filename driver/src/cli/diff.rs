@@ -14,10 +14,15 @@ const SAME: Style = Style::new();
 
 /// A unified difference under a heading, in colours that a stream of anstream's takes away where they are no use.
 pub fn diff(name: &str, before: &str, after: &str) -> String {
+    between([&format!("{name} before"), &format!("{name} after")], before, after)
+}
+
+/// The same under two headings.
+pub fn between([old, new]: [&str; 2], before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     // Writing into a String cannot fail.
     let mut out = String::new();
-    let _ = writeln!(out, "{OLD}--- {name} before{OLD:#}\n{NEW}+++ {name} after{NEW:#}");
+    let _ = writeln!(out, "{OLD}--- {old}{OLD:#}\n{NEW}+++ {new}{NEW:#}");
     for hunk in diff.unified_diff().iter_hunks() {
         let _ = writeln!(out, "{PLACE}{}{PLACE:#}", hunk.header());
         for change in hunk.iter_changes() {

@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// Columns of long texts, the only ones that are wrapped: whatever else breaks in two can be neither read nor copied.
-const WRAPPED: [&str; 4] = ["Payload", "PayloadPreview", "ErrorPreview", "ErrorDetails"];
+const WRAPPED: [&str; 5] = ["Payload", "PayloadPreview", "ErrorPreview", "ErrorDetails", "Detail"];
 
 /// A long text is not squeezed into less.
 const NARROWEST: u16 = 24;
@@ -99,6 +99,18 @@ impl Output {
         let mut out = io::stdout().lock();
         out.write_all(text)?;
         out.flush()
+    }
+
+    /// Shows a difference below its rows; JSON rows hold both sides themselves.
+    pub fn difference(self, text: &str) -> io::Result<()> {
+        match self {
+            Self::Json => Ok(()),
+            Self::Terminal | Self::Plain => {
+                let mut out = anstream::stdout().lock();
+                out.write_all(text.as_bytes())?;
+                out.flush()
+            }
+        }
     }
 
     /// Shows one line of text, such as a URL.

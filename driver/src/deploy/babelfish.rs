@@ -53,12 +53,12 @@ impl<'a> CreateOrAlter<'a> {
     }
 }
 
-fn is_word(token: &TokenWithSpan, word: &str) -> bool {
+pub(super) fn is_word(token: &TokenWithSpan, word: &str) -> bool {
     matches!(&token.token, Token::Word(it) if it.quote_style.is_none() && it.value.eq_ignore_ascii_case(word))
 }
 
 /// Words with a period between them: a parameter or AS follows without one.
-fn object_name<'a>(mut tokens: impl Iterator<Item = &'a TokenWithSpan>) -> String {
+pub(super) fn object_name<'a>(mut tokens: impl Iterator<Item = &'a TokenWithSpan>) -> String {
     let mut name = String::new();
     while let Some(part) = tokens.next() {
         name.push_str(&part.token.to_string());
@@ -71,7 +71,7 @@ fn object_name<'a>(mut tokens: impl Iterator<Item = &'a TokenWithSpan>) -> Strin
 }
 
 /// The byte that a line and a column, both counted from 1, stand for; a column is a character.
-fn offset(sql: &str, location: Location) -> usize {
+pub(super) fn offset(sql: &str, location: Location) -> usize {
     let line_start: usize = sql.split_inclusive('\n').take(location.line as usize - 1).map(str::len).sum();
     let line = &sql[line_start..];
     let within = line.char_indices().nth(location.column as usize - 1).map_or(line.len(), |(position, _)| position);

@@ -7,6 +7,7 @@ mod postgres;
 mod run;
 mod script;
 mod statements;
+mod verify;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use history::{compare, refusal};
 use run::from_refinery;
 pub use script::migration_script;
 pub use statements::{Planned, Statement};
+pub use verify::{Drift, DriftKind, Verification};
 
 /// The deployment of the kit into one database: [`Client::deploy`](crate::Client::deploy).
 ///

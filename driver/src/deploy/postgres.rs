@@ -105,9 +105,27 @@ fn read_migration(row: &tokio_postgres::Row) -> Result<refinery_core::Migration>
     recorded(version, name, applied_on, checksum)
 }
 
-impl AsyncMigrate for Database {}
+impl AsyncMigrate for Database {
+    /// refinery's own statement wants CREATE on the schema even where the table is there.
+    fn assert_migrations_table_query(table: &str) -> String {
+        format!(
+            "DO $$
+            BEGIN
+                IF to_regclass('{table}') IS NULL THEN
+                    CREATE TABLE {table} (
+                        version int4 PRIMARY KEY,
+                        name varchar(255),
+                        applied_on varchar(255),
+                        checksum varchar(255)
+                    );
+                END IF;
+            END;
+            $$;"
+        )
+    }
+}
 
-/// The statement that makes the history of migrations unless it is there; it is refinery's own.
+/// The statement that makes the history of migrations unless it is there.
 pub(super) fn history_table(table: &str) -> String {
     Database::assert_migrations_table_query(table)
 }

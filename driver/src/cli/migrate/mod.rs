@@ -3,6 +3,7 @@
 mod plan;
 mod script;
 mod up;
+mod verify;
 
 use chokaq::{Deploy, MigrationState};
 use clap::{Args, Subcommand};
@@ -17,6 +18,8 @@ pub enum Command {
     Plan(plan::Plan),
     /// Show every migration; exit code 1 unless all of them are applied
     Status,
+    /// Compare what is deployed with what this version ships; exit code 1 when anything differs
+    Verify(verify::Verify),
     /// Print the deployment as one script for sqlcmd, SSMS or psql; connects to nothing
     Script(script::Script),
 }
@@ -47,6 +50,7 @@ impl Command {
             Self::Up(up) => up.run(session).await,
             Self::Plan(plan) => plan.run(session).await,
             Self::Status => status(session).await,
+            Self::Verify(verify) => verify.run(session).await,
             Self::Script(script) => script.run(session),
         }
     }

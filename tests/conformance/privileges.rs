@@ -1,0 +1,63 @@
+//! The rights that `docs/permissions.md` gives to a login that deploys: each is needed, and no more are.
+
+use chokaq::{Client, Enqueue, EnqueueOutcome, ErrorKind};
+use chokaq_tests::{Db, Engine, Result, Rights, Scenario, scenario};
+
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(a_login_with_the_rights_of_the_page_deploys).only(Engine::Postgres),
+    scenario!(each_right_of_the_page_is_needed_to_deploy).only(Engine::Postgres),
+];
+
+const PAGE: &str = include_str!("../../docs/permissions.md");
+
+/// The page's grants to the one that deploys, for this login and database. The roles are there: the server of the suite
+/// has other databases with the kit.
+fn grants(login: &str, database: &str) -> Vec<String> {
+    let statements = PAGE.lines().filter_map(|line| line.split_once(';')).map(|(statement, _)| statement);
+    let of_postgres = statements.filter(|it| it.starts_with("GRANT CREATE ON ") && it.ends_with(" TO shop_deployer"));
+    let named = |statement: &str| {
+        statement.replace("shop_deployer", login).replace("DATABASE shop", &format!("DATABASE {database}"))
+    };
+    let grants: Vec<_> = of_postgres.map(named).collect();
+    assert_eq!(grants.len(), 2, "{grants:?}");
+    grants
+}
+
+async fn a_login_with_the_rights_of_the_page_deploys(db: &Db<'_>) -> Result<()> {
+    let login = db.login(Rights::Of(&[])).await?;
+    let name = db.empty_database().await?;
+    let mut admin = db.connect(&name).await?;
+    for grant in grants(&login, &name) {
+        admin.batch(&grant, "").await?;
+    }
+    let deployer = Client::connect(&db.url_of_as(&name, &login)?).await?;
+    deployer.deploy().up().await?;
+    for grant in grants(&login, &name) {
+        let revoke = grant.replace("GRANT", "REVOKE").replace(" TO ", " FROM ");
+        admin.batch(&revoke, "").await?;
+    }
+    /* Whoever deployed owns it all, and needs no right besides. */
+    assert!(deployer.deploy().up().await?.is_empty());
+    assert_eq!(deployer.deploy().verify().await?.drift, []);
+
+    let worker = db.login(Rights::Of(&["chokaq_worker"])).await?;
+    let worker = Client::connect(&db.url_of_as(&name, &worker)?).await?;
+    assert_eq!(worker.enqueue(&Enqueue::new("q", "t")).await?.outcome, EnqueueOutcome::Enqueued);
+    let refused = worker.purge_dlq(&["a1"], "eve", None).await.expect_err("a worker purges nothing");
+    assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "{refused}");
+    Ok(())
+}
+
+async fn each_right_of_the_page_is_needed_to_deploy(db: &Db<'_>) -> Result<()> {
+    let login = db.login(Rights::Of(&[])).await?;
+    let name = db.empty_database().await?;
+    let mut admin = db.connect(&name).await?;
+    let deploy = Client::connect(&db.url_of_as(&name, &login)?).await?.deploy();
+    for grant in grants(&login, &name) {
+        let error = deploy.up().await.expect_err("a right is missing");
+        assert!(error.to_string().contains("permission denied"), "{error}");
+        admin.batch(&grant, "").await?;
+    }
+    deploy.up().await?;
+    Ok(())
+}

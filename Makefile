@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR := $(CURDIR)/target
 
 VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
-TSQL := procedures/mssql migrations/mssql sql/mssql
+TSQL := procedures/mssql migrations/mssql sql/mssql driver/src/deploy/verify/mssql driver/src/deploy/verify/babelfish
 
 .PHONY: help setup setup-postgres demo test lint format bench peers soak migration
 

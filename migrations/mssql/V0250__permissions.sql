@@ -20,9 +20,12 @@ IF DATABASE_PRINCIPAL_ID(N'chokaq_operator') IS NULL
 IF DATABASE_PRINCIPAL_ID(N'chokaq_admin') IS NULL
     CREATE ROLE chokaq_admin;
 
-ALTER ROLE chokaq_reader ADD MEMBER chokaq_operator;
+/* Where somebody else has made the roles, this login may not make them members of each other, and need not. */
+IF COALESCE(IS_ROLEMEMBER(N'chokaq_reader', N'chokaq_operator'), 0) = 0
+    ALTER ROLE chokaq_reader ADD MEMBER chokaq_operator;
 
-ALTER ROLE chokaq_operator ADD MEMBER chokaq_admin;
+IF COALESCE(IS_ROLEMEMBER(N'chokaq_operator', N'chokaq_admin'), 0) = 0
+    ALTER ROLE chokaq_operator ADD MEMBER chokaq_admin;
 
 GRANT EXECUTE ON OBJECT::chokaq.usp_ListDLQ TO chokaq_reader;
 GRANT EXECUTE ON OBJECT::chokaq.usp_GetDLQJob TO chokaq_reader;

@@ -160,6 +160,20 @@ mod tests {
     }
 
     #[test]
+    fn an_encrypted_text_is_told_and_never_taken_for_the_same() {
+        let facts = Facts::parse("procedure\tusp_x\n");
+        let text = Text::of_module("CREATE PROCEDURE chokaq.usp_X AS SELECT 1;").unwrap();
+        let shipped = Texts::from([("usp_x".to_owned(), Some(text.clone()))]);
+        let told = |found: Option<Text>| {
+            let found = Texts::from([("usp_x".to_owned(), found)]);
+            compare(&facts, &shipped, &facts, &found).iter().map(|it| it.drift).collect::<Vec<_>>()
+        };
+        assert_eq!(told(None), [DriftKind::Unreadable]);
+        assert_eq!(told(Some(Text::of_body("something else"))), [DriftKind::Changed]);
+        assert!(told(Some(text)).is_empty());
+    }
+
+    #[test]
     fn a_dropped_role_takes_its_rights_with_it() {
         let all = "role\tr\nprocedure\tp\ngrant\tp to r\trights: execute\n";
         assert_eq!(drift(all, "procedure\tp\n")[0].1, "role r");

@@ -18,10 +18,10 @@ FROM (
     ) AS p
     LEFT JOIN sys.database_principals AS r ON r.principal_id = p.grantee
     WHERE p.grantee <> p.owner
-    AND (
-        p.grantee = 0
-        OR r.name IN ('chokaq_reader', 'chokaq_worker', 'chokaq_operator', 'chokaq_admin')
-        OR p.privilege NOT IN ('SELECT', 'EXECUTE', 'USAGE')
-    )
+        AND (
+            p.grantee = 0
+            OR r.name IN ('chokaq_reader', 'chokaq_worker', 'chokaq_operator', 'chokaq_admin')
+            OR p.privilege NOT IN ('SELECT', 'EXECUTE', 'USAGE')
+        )
 ) AS g
 GROUP BY g.ObjectName, g.Grantee;

@@ -12,8 +12,9 @@ INNER JOIN (
     SELECT
         n.object_id,
         n.index_id,
-        STRING_AGG(c.name + CASE WHEN n.is_descending_key = 1 THEN N' desc' ELSE N'' END, N', ')
-            WITHIN GROUP (ORDER BY n.key_ordinal) AS Columns
+        STRING_AGG(c.name + CASE WHEN n.is_descending_key = 1 THEN N' desc' ELSE N'' END, N', ') WITHIN GROUP (
+            ORDER BY n.key_ordinal
+        ) AS Columns
     FROM sys.index_columns AS n
     INNER JOIN sys.columns AS c ON c.object_id = n.object_id AND c.column_id = n.column_id
     WHERE n.key_ordinal > 0

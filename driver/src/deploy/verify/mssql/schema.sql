@@ -1,4 +1,2 @@
 /* The schema itself; without it nothing is deployed. */
-SELECT 'schema' AS kind, s.name AS object
-FROM sys.schemas AS s
-WHERE s.name = N'chokaq';
+SELECT 'schema' AS kind, s.name AS object FROM sys.schemas AS s WHERE s.name = N'chokaq';

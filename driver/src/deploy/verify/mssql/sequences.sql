@@ -7,5 +7,5 @@ SELECT
 FROM sys.objects AS o
 LEFT JOIN sys.sequences AS s ON s.object_id = o.object_id
 WHERE o.schema_id = SCHEMA_ID(N'chokaq')
-AND o.type = 'SO'
-AND (SERVERPROPERTY('Babelfish') IS NULL OR o.name NOT LIKE N'%[_]seq');
+    AND o.type = 'SO'
+    AND (SERVERPROPERTY('Babelfish') IS NULL OR o.name NOT LIKE N'%[_]seq');

@@ -59,7 +59,9 @@ async fn each_right_of_the_page_is_needed_to_deploy(db: &Db<'_>) -> Result<()> {
     let deploy = Client::connect(&db.url_of_as(&name, &login)?).await?.deploy();
     for grant in grants(&login, &name) {
         let error = deploy.up().await.expect_err("a right is missing");
-        assert!(error.to_string().contains("permission denied"), "{error}");
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+        let right = grant.trim_start_matches("GRANT ").split(" TO ").next().unwrap_or_default().to_lowercase();
+        assert!(error.to_string().to_lowercase().contains(&right), "{right}: {error}");
         admin.batch(&grant, "").await?;
     }
     deploy.up().await?;

@@ -8,12 +8,20 @@ use crate::cli::{Answer, Failure, Session, note};
 
 const SHOWN: [&str; 4] = ["Kind", "Object", "Drift", "Detail"];
 
-/// Compare what is deployed with what this version ships; exit code 1 when anything differs
-///
-/// Procedures, functions and views with their texts, tables, columns, constraints, indexes, rights, roles and SET options.
-/// Drift is `changed`, `missing`, `extra`, `older`, `newer` or `unreadable`. Changes nothing, and needs no more than the
-/// right to read the catalog: VIEW DEFINITION on the database (SQL Server), SELECT on chokaq_schema_history.
+const DETAILS: &str = "\
+Compared are procedures, functions and views with their texts, tables, columns, constraints, indexes, sequences,
+rights, roles and SET options. Drift is one of
+  changed     somebody changed it by hand
+  missing     it is not there
+  extra       it is in schema chokaq and not the kit's, or a right that the kit does not give
+  older       a migration that the database has not got
+  newer       a migration that this program does not know
+  unreadable  it cannot be told: encrypted, or the login may not read it
+Nothing is changed. The login needs VIEW DEFINITION on the database (SQL Server) and SELECT on chokaq_schema_history;
+docs/permissions.md says what is left out.";
+
 #[derive(Debug, Args)]
+#[command(after_help = DETAILS)]
 pub struct Verify {
     /// Show each difference in full below the table
     #[arg(long)]

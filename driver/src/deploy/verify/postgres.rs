@@ -48,7 +48,6 @@ async fn read(client: &Client, query: &str, facts: &mut Facts, texts: &mut Texts
             match column.name() {
                 "kind" => value.clone_into(&mut kind),
                 "object" => value.clone_into(&mut object),
-                // A line end after the opening quotes is not counted by the server's own messages either.
                 "text" => {
                     let text = Text::of_body(value);
                     texts.insert(object.clone(), Some(text));

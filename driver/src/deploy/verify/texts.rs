@@ -54,7 +54,8 @@ fn unix(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// The first line that differs, with its number and both sides; `None` when none does.
+/// The first line that differs, with its number and both sides; `None` when none does. The lines are counted as PL/pgSQL
+/// counts them in its messages: what follows the opening quotes on their line is the first.
 pub(super) fn first_difference(shipped: &str, deployed: &str) -> Option<String> {
     if shipped == deployed {
         return None;

@@ -9,7 +9,7 @@ use chokaq_tests::{Db, Engine, Result, Rights, Scenario, scenario};
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_login_with_the_rights_of_the_page_deploys).only(Engine::Postgres),
     scenario!(each_right_of_the_page_is_needed_to_deploy).only(Engine::Postgres),
-    scenario!(a_login_that_is_not_an_administrator_deploys).only(Engine::Mssql).limit(Duration::from_secs(600)),
+    scenario!(a_login_that_is_not_an_administrator_deploys).only(Engine::Mssql).limit(Duration::from_secs(900)),
 ];
 
 const PAGE: &str = include_str!("../../docs/permissions.md");

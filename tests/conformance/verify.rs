@@ -10,7 +10,7 @@ use chokaq_tests::{Db, Engine, Result, Rights, Scenario, Session, args, scenario
 use crate::program::run;
 
 /* Deployed to a database of their own, which takes its time where procedures are slow to make. */
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(900);
 
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(exactly_the_listed_facts_are_deployed).limit(LIMIT),

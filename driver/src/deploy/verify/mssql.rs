@@ -51,7 +51,7 @@ pub(super) async fn deployed(target: &tiberius::Config, migrations: &[Migration]
 /// SQL Server shows a login the objects it has some right on, and hides the others: what it does not see would be taken
 /// for missing.
 async fn check_right(client: &mut MssqlClient) -> Result<()> {
-    let sql = "SELECT HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION');";
+    let sql = "SELECT HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'VIEW DEFINITION');";
     let stream = client.simple_query(sql).await.map_err(from_call)?;
     let row = stream.into_row().await.map_err(from_call)?;
     match row.map_or(Ok(None), |row| row.try_get::<i32, _>(0)).map_err(from_call)? {

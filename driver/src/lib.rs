@@ -50,7 +50,7 @@ pub use call::Connection;
 pub use client::{Builder, Client, Retry, on_mssql, on_postgres};
 pub use config::{Config, Dialect};
 pub use deploy::{
-    Deploy, Drift, DriftKind, Migration, MigrationState, Planned, Statement, Verification, migration_script,
+    Deploy, Drift, DriftKind, Extension, Migration, MigrationState, Planned, Statement, Verification, migration_script,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use mssql::OnMssql;

@@ -1,13 +1,12 @@
 //! `migrate script`: what it prints is run as a DBA runs it, by psql, or batch by batch over TDS.
 
 use std::collections::BTreeSet;
-use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use chokaq::{Dialect, migration_script};
-use chokaq_tests::server::postgres;
-use chokaq_tests::{Db, Engine, Result, Scenario, Session, scenario};
+use chokaq_tests::programs::psql;
+use chokaq_tests::{Db, Engine, Result, Scenario, Session, install, scenario};
 
 use crate::deployed::{self, is_whole};
 use crate::program::run;
@@ -56,30 +55,6 @@ async fn execute(db: &Db<'_>, database: &str, script: &str) -> Result<Vec<String
     }
 }
 
-/// The real program, fed by its standard input.
-async fn psql(url: &str, script: &str) -> Result<Output> {
-    use std::io::Write;
-
-    let beside_the_server = postgres::find_bin()?.join("psql");
-    let program = if beside_the_server.exists() { beside_the_server } else { "psql".into() };
-    let mut child = Command::new(program)
-        .args(["--no-psqlrc", "--quiet", "--dbname", url, "--file", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("psql")?;
-    let mut stdin = child.stdin.take().context("its input")?;
-    let script = script.to_owned();
-    let output = tokio::task::spawn_blocking(move || {
-        /* It may end at an error, and read no further. */
-        let _ = stdin.write_all(script.as_bytes());
-        drop(stdin);
-        child.wait_with_output()
-    });
-    Ok(output.await??)
-}
-
 /// What lies between the lines GO.
 fn batches(session: &Session, script: &str) -> Vec<String> {
     let lines: Vec<&str> = script.split_inclusive('\n').collect();
@@ -113,7 +88,7 @@ async fn the_script_deploys_what_a_deployment_does(db: &Db<'_>) -> Result<()> {
     let database = db.empty_database().await?;
     let printed = run(None, &["migrate", "script", "--dialect", &dialect(db.engine).to_string()]).await?;
     ensure!(printed.code == Some(0), "{}", printed.stderr);
-    let script = printed.lines.join("\n") + "\n";
+    let script = install::script(db.engine)?.unwrap_or(printed.lines.join("\n") + "\n");
     assert_eq!(execute(db, &database, &script).await?, [] as [&str; 0]);
     is_whole(db, &database).await?;
     /* Again: no error, no change. */

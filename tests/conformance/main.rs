@@ -11,6 +11,7 @@ mod cases;
 mod cli;
 mod concurrency;
 mod connection;
+mod contents;
 mod deploy;
 mod deploy_collation;
 mod deploy_killed;
@@ -23,6 +24,7 @@ mod dlq;
 mod driver;
 mod driver_desk;
 mod enqueue;
+mod extension;
 mod fail;
 mod fetch;
 mod filter;
@@ -52,6 +54,7 @@ mod storm;
 mod summary;
 mod transactions;
 mod transcript;
+mod upgrade;
 mod verify;
 
 use std::process::ExitCode;
@@ -95,6 +98,9 @@ fn main() -> ExitCode {
         deploy_collation::SCENARIOS,
         deploy_script::SCENARIOS,
         verify::SCENARIOS,
+        extension::SCENARIOS,
+        upgrade::SCENARIOS,
+        inventory::SCENARIOS,
         by_hand::SCENARIOS,
         scripts::SCENARIOS,
         cli::SCENARIOS,

@@ -1,6 +1,7 @@
 //! One case's database.
 
 use std::cell::{Cell, RefCell};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -152,6 +153,11 @@ impl<'a> Db<'a> {
         let name = self.servers.mssql()?.create_database_of(Some(collation)).await?;
         self.extra.borrow_mut().push(name.clone());
         Ok(name)
+    }
+
+    /// Where PostgreSQL looks for extensions; a case may put versions of its own there.
+    pub fn extensions(&self) -> Result<&Path> {
+        self.servers.postgres()?.extensions()
     }
 
     /// Held by a case while it deploys: see the server's `deploying`.

@@ -12,8 +12,8 @@ use futures_util::FutureExt;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::database::Db;
-use crate::server::Servers;
 use crate::server::mssql::Source;
+use crate::server::{Servers, postgres};
 use crate::session::Engine;
 
 type Run = for<'a> fn(&'a Db<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
@@ -26,6 +26,8 @@ pub struct Scenario {
     pub limit: Duration,
     /// The one engine it is about; without it, both.
     pub only: Option<Engine>,
+    /// It puts files into a folder of the server.
+    pub needs_extensions: bool,
 }
 
 impl Scenario {
@@ -37,6 +39,11 @@ impl Scenario {
     /// A case about one engine alone.
     pub const fn only(self, engine: Engine) -> Self {
         Self { only: Some(engine), ..self }
+    }
+
+    /// A case about PostgreSQL's extensions.
+    pub const fn about_extensions(self) -> Self {
+        Self { only: Some(Engine::Postgres), needs_extensions: true, ..self }
     }
 }
 
@@ -56,6 +63,7 @@ macro_rules! scenario {
             run: |db| Box::pin($name(db)),
             limit: std::time::Duration::from_secs(120),
             only: None,
+            needs_extensions: false,
         }
     };
 }
@@ -75,6 +83,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
         Source::Nothing(why) if !required => Some(*why),
         _ => None,
     };
+    let no_extensions = postgres::no_extensions();
     let tally = Arc::new(Tally::default());
     let trials = [Engine::Postgres, Engine::Mssql]
         .into_iter()
@@ -87,7 +96,10 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
                 tally.count(engine);
                 servers.block_on(run(engine, scenario, &servers)).map_err(|error| Failed::from(format!("{error:#}")))
             })
-            .with_ignored_flag(engine == Engine::Mssql && skipped.is_some())
+            .with_ignored_flag(match engine {
+                Engine::Mssql => skipped.is_some(),
+                Engine::Postgres => scenario.needs_extensions && no_extensions.is_some(),
+            })
         })
         .collect();
 
@@ -97,8 +109,10 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
             let version = servers.version(engine).unwrap_or_else(|| "never started".to_owned());
             println!("{engine}: {} cases ran ({version})", tally.of(engine));
         }
-        if let Some(why) = skipped {
-            println!("SKIPPED: {} cases on mssql: {why}\n", conclusion.num_ignored);
+        if conclusion.num_ignored > 0 {
+            let why = [("mssql", skipped), ("extensions", no_extensions)];
+            let why = why.iter().filter_map(|(what, why)| Some(format!("on {what}: {}", why.as_ref()?)));
+            println!("SKIPPED: {} cases {}\n", conclusion.num_ignored, why.collect::<Vec<_>>().join("; "));
         }
     }
     if let Err(error) = servers.finish() {

@@ -3,6 +3,7 @@
 pub mod babelfish;
 pub mod docker;
 pub mod mssql;
+pub mod overlay;
 pub mod postgres;
 pub mod supervised;
 

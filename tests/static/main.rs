@@ -5,6 +5,7 @@ mod drift;
 mod frozen;
 mod lint;
 mod reference;
+mod released;
 mod script;
 mod source;
 mod spelling;

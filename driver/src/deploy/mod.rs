@@ -1,6 +1,7 @@
 //! Bringing tables and procedures into a database, and up to date: refinery, under a lock.
 
 mod babelfish;
+mod extension;
 mod history;
 mod mssql;
 mod postgres;
@@ -16,6 +17,7 @@ use refinery_core::{Runner, Target as Until};
 use crate::config::{Config, Dialect, Target};
 use crate::error::{Error, ErrorKind, Result};
 
+pub use extension::Extension;
 pub use history::{Migration, MigrationState};
 use history::{compare, refusal};
 use run::from_refinery;

@@ -23,6 +23,13 @@ pub(super) const LOCK: i64 = i64::from_be_bytes(*b"\0\0chokaq");
 
 const RIGHTS: &str = include_str!("rights_postgres.sql");
 
+/// The version of the extension that schema chokaq is a member of.
+const EXTENSION: &str = "SELECT e.extversion FROM pg_catalog.pg_depend AS d
+    INNER JOIN pg_catalog.pg_extension AS e ON e.oid = d.refobjid
+    WHERE d.classid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
+        AND d.objid = pg_catalog.to_regnamespace('chokaq')
+        AND d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass AND d.deptype = 'e'";
+
 /// The kit's own migrations.
 pub(super) fn embedded() -> Runner {
     kit::migrations::runner()
@@ -73,6 +80,11 @@ impl Session for Database {
     async fn missing_rights(&mut self) -> Result<Vec<String>> {
         let rows = self.client.query(RIGHTS, &[]).await.map_err(from_call)?;
         rows.iter().map(|row| row.try_get(0).map_err(from_call)).collect()
+    }
+
+    async fn extension(&mut self) -> Result<Option<String>> {
+        let row = self.client.query_opt(EXTENSION, &[]).await.map_err(from_call)?;
+        row.map(|row| row.try_get(0).map_err(from_call)).transpose()
     }
 }
 

@@ -30,6 +30,11 @@ pub(super) trait Session: AsyncMigrate + Send {
 
     /// The rights that a deployment needs and this login does not have, as far as the server tells.
     async fn missing_rights(&mut self) -> Result<Vec<String>>;
+
+    /// The version of the extension that the schema belongs to, on the engine that has such.
+    async fn extension(&mut self) -> Result<Option<String>> {
+        Ok(None)
+    }
 }
 
 impl Deploy {
@@ -54,6 +59,14 @@ impl Deploy {
     async fn migrate(&self, session: &mut impl Session, runner: &Runner) -> Result<Vec<Migration>> {
         if self.pending(runner, &applied(session, runner).await?)?.is_empty() {
             return Ok(Vec::new());
+        }
+        if let Some(version) = session.extension().await? {
+            // What was added beside the extension would be in no dump.
+            let message = format!(
+                "schema chokaq belongs to the extension chokaq {version}: put the extension's newer files on the \
+                 server, and say ALTER EXTENSION chokaq UPDATE"
+            );
+            return Err(Error::new(ErrorKind::Deployment, message));
         }
         let missing = session.missing_rights().await?;
         if !missing.is_empty() {

@@ -9,10 +9,11 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Config;
 use url::Url;
 
+use super::overlay::Overlay;
 use super::supervised::{Home, Supervised};
 use super::{free_port, newest_bin, until_ready};
 use crate::database::Rights;
-use crate::deploy;
+use crate::install::{self, Install};
 use crate::session::{Session, postgres};
 
 /// That of every login of a case.
@@ -22,29 +23,43 @@ pub struct Server {
     pub version: String,
     config: Config,
     next: AtomicU32,
+    /* Where it looks for extensions, when that is a folder of its own. */
+    extensions: Option<PathBuf>,
     /* What the run started, held for its Drop, which stops it. */
     process: Option<Supervised>,
 }
 
 impl Server {
     pub fn start(runtime: &Runtime) -> Result<Self> {
-        let (config, process) = match std::env::var("CHOKAQ_TEST_POSTGRES_URL") {
-            Ok(url) => (url.parse::<Config>().context("CHOKAQ_TEST_POSTGRES_URL")?, None),
-            Err(_) => {
-                let (config, process) = start_cluster()?;
-                (config, Some(process))
-            }
+        let mut server = match std::env::var("CHOKAQ_TEST_POSTGRES_URL") {
+            Ok(url) => Self::at(url.parse().context("CHOKAQ_TEST_POSTGRES_URL")?),
+            Err(_) => start_cluster()?,
         };
-        let mut server = Self { version: String::new(), config, next: AtomicU32::new(0), process };
         runtime.block_on(async {
             let admin = until_ready(|| postgres::Session::connect(&server.config)).await?;
             server.version = admin.query("SHOW server_version", &[]).await?.one().text("ServerVersion");
             let template = server.template();
             admin.batch(&format!("DROP DATABASE IF EXISTS {template}")).await?;
             admin.batch(&format!("CREATE DATABASE {template}")).await?;
-            deploy::up(&server.url(&template)).await
+            install::on_postgres(Install::chosen()?, &server.url(&template)).await
         })?;
         Ok(server)
+    }
+
+    /// A cluster of its own for one case, nothing deployed.
+    pub async fn start_another() -> Result<Self> {
+        let server = tokio::task::spawn_blocking(start_cluster).await??;
+        until_ready(|| postgres::Session::connect(&server.config)).await?;
+        Ok(server)
+    }
+
+    fn at(config: Config) -> Self {
+        Self { version: String::new(), config, next: AtomicU32::new(0), extensions: None, process: None }
+    }
+
+    /// Where it looks for extensions; a case may put its own there.
+    pub fn extensions(&self) -> Result<&Path> {
+        self.extensions.as_deref().context("this server has no folder of extensions of its own")
     }
 
     /// A deployed database of its own for one case.
@@ -151,16 +166,34 @@ impl Server {
     }
 }
 
-fn start_cluster() -> Result<(Config, Supervised)> {
-    let bin = find_bin()?;
+/// Why a run's server takes no extensions: they are files in its own folders.
+pub fn no_extensions() -> Option<&'static str> {
+    if std::env::var_os("CHOKAQ_TEST_POSTGRES_URL").is_some() {
+        Some("CHOKAQ_TEST_POSTGRES_URL is a server whose files are not the suite's")
+    } else if !find_bin().is_ok_and(|bin| bin.join("pg_config").exists()) {
+        Some("there is no pg_config beside the server's binaries")
+    } else {
+        None
+    }
+}
+
+fn start_cluster() -> Result<Server> {
+    let mut bin = find_bin()?;
     let home = Home::create()?;
     /* A Turkish default collation: what depends on the database's own idea of letters shows at once. */
     home.initdb(&bin, &["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=tr-TR"])?;
+    let mut extensions = None;
+    if no_extensions().is_none() {
+        let overlay = Overlay::of(&home, &bin)?;
+        install::extension(&overlay.extensions)?;
+        bin = overlay.bin;
+        extensions = Some(overlay.extensions);
+    }
     let port = free_port()?;
     let process = home.start(&bin, port, &["log_lock_waits=on".to_owned()])?;
     let mut config = Config::new();
     config.host("127.0.0.1").port(port).user("tester").dbname("postgres");
-    Ok((config, process))
+    Ok(Server { extensions, process: Some(process), ..Server::at(config) })
 }
 
 /// The directory of the newest PostgreSQL server binaries.

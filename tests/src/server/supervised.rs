@@ -82,7 +82,7 @@ impl Drop for Supervised {
 }
 
 /// The command, as user `postgres` when this process is root.
-fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
+pub(super) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     use std::os::unix::fs::MetadataExt;
 
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0);
@@ -97,7 +97,7 @@ fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-fn run(command: &mut Command) -> Result<String> {
+pub(super) fn run(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("{command:?}"))?;
     if !output.status.success() {
         bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,5 +1,6 @@
 //! `chokaq migrate`: deploying tables and procedures.
 
+mod extension;
 mod plan;
 mod script;
 mod up;
@@ -22,6 +23,8 @@ pub enum Command {
     Verify(verify::Verify),
     /// Print the deployment as one script for sqlcmd, SSMS or psql; connects to nothing
     Script(script::Script),
+    /// Write the deployment as an extension of PostgreSQL; connects to nothing
+    Extension(extension::Extension),
 }
 
 /// How far to deploy, and to what.
@@ -52,6 +55,7 @@ impl Command {
             Self::Status => status(session).await,
             Self::Verify(verify) => verify.run(session).await,
             Self::Script(script) => script.run(session),
+            Self::Extension(extension) => extension.run(),
         }
     }
 }

@@ -73,6 +73,18 @@ BEGIN
     IF v_problem IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'QC002', MESSAGE = v_problem;
     END IF;
+
+    /* What was added beside the extension would be in no dump. */
+    IF EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_depend AS d
+        WHERE d.classid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
+            AND d.objid = pg_catalog.to_regnamespace('chokaq')
+            AND d.refclassid = 'pg_catalog.pg_extension'::pg_catalog.regclass AND d.deptype = 'e'
+    ) AND (SELECT count(*) FROM {{history}} AS h) < {{count}} THEN
+        RAISE EXCEPTION USING ERRCODE = 'QC002',
+            MESSAGE = 'Schema chokaq belongs to an extension: say ALTER EXTENSION chokaq UPDATE.';
+    END IF;
 END;
 $script$;
 

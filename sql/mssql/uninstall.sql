@@ -1,10 +1,41 @@
-/* Removes ChokaQ SQL and every job in it. There is no way back but a backup. */
+/*
+Removes ChokaQ SQL. There is no way back but a backup.
+
+It refuses while there is work that is not done, in JobsHot or JobsDLQ. To remove that too, write 1 for @WithAllJobs, or say
+first in the same session: EXECUTE sp_set_session_context N'chokaq.uninstall', N'with all jobs';
+What is done goes in any case: the Archive, the counters and the operators' history. Copy what you must keep.
+
+All or nothing: a view or a key of yours that reads a table stops it. The roles go too, and their members are in none.
+*/
 SET NOCOUNT, XACT_ABORT ON;
 
-DECLARE @Sql NVARCHAR(MAX) = N'';
+DECLARE @WithAllJobs BIT = 0, @HotCount INT = 0, @DLQCount INT = 0, @Message NVARCHAR(400), @Sql NVARCHAR(MAX) = N'';
 
-/* All or nothing: a view or a key of yours that reads a table stops it. */
+IF CONVERT(NVARCHAR(100), SESSION_CONTEXT(N'chokaq.uninstall')) = N'with all jobs'
+    SET @WithAllJobs = 1;
+
 BEGIN TRANSACTION;
+
+/* Nothing comes in between the count and the end. */
+IF OBJECT_ID(N'chokaq.JobsHot', N'U') IS NOT NULL
+    SELECT @HotCount = COUNT(*) FROM chokaq.JobsHot WITH (TABLOCKX, HOLDLOCK);
+
+IF OBJECT_ID(N'chokaq.JobsDLQ', N'U') IS NOT NULL
+    SELECT @DLQCount = COUNT(*) FROM chokaq.JobsDLQ WITH (TABLOCKX, HOLDLOCK);
+
+IF @HotCount + @DLQCount > 0 AND @WithAllJobs = 0
+BEGIN
+    ROLLBACK TRANSACTION;
+
+    SET @Message = CONCAT(
+            @HotCount,
+            N' jobs are not done and ',
+            @DLQCount,
+            N' wait in the DLQ; nothing was removed. To remove them too, write 1 for @WithAllJobs.'
+        );
+
+    THROW 50000, @Message, 1;
+END;
 
 /* What reads comes before what is read: procedures, views, functions, tables. */
 SELECT @Sql = STRING_AGG(CONVERT(NVARCHAR(MAX), d.Statement), N' ') WITHIN GROUP (ORDER BY d.Place, d.Statement)

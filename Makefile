@@ -8,7 +8,7 @@ VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
 TSQL := procedures/mssql migrations/mssql sql/mssql driver/src/deploy/verify/mssql driver/src/deploy/verify/babelfish
 
-.PHONY: help setup setup-postgres demo test lint format bench peers soak migration
+.PHONY: help setup setup-postgres demo test lint format bench peers soak migration dist test-dist release
 
 help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,15 @@ peers: setup-postgres ## the kit beside other queues and the floor; PARTS=throug
 
 soak: setup-postgres ## an hour of work, operators, sweeps and purges, checked throughout; ARGS="--minutes 5 --engine mssql"
 	cargo run --release --package chokaq-bench --bin soak -- $(ARGS)
+
+dist: ## the files of a release, in target/dist: installers, PostgreSQL's extension, sql/, checksums
+	@scripts/dist
+
+test-dist: setup-postgres dist ## install from these files, and run the suite of PostgreSQL over the extension
+	scripts/test-dist
+
+release: ## freeze the migrations and the contract of the version in Cargo.toml
+	@scripts/release
 
 migration: ## NAME=usp_X: copy a changed procedure, both twins, to the next free number
 	@scripts/migration "$(NAME)"

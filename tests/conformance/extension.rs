@@ -38,7 +38,7 @@ async fn an_extension_needs_no_superuser(db: &Db<'_>) -> Result<()> {
     let login = db.login(Rights::Of(&[])).await?;
     let mut admin = db.connect(&name).await?;
     admin.batch(&format!("ALTER ROLE {login} CREATEROLE; ALTER DATABASE {name} OWNER TO {login}"), "").await?;
-    let output = psql(&db.url_of_as(&name, &login)?, "CREATE EXTENSION chokaq").await?;
+    let output = psql(&db.url_of_as(&name, &login)?, "\\set ON_ERROR_STOP on\nCREATE EXTENSION chokaq;").await?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(Client::connect(&db.url_of_as(&name, &login)?).await?.deploy().up().await?.is_empty());
     /* What runs with its owner's rights has no more than that login has. */

@@ -109,6 +109,14 @@ async fn grants(s: &mut Session) -> Result<Vec<String>> {
             "SELECT a.grantee::regrole::text AS name FROM pg_proc AS p CROSS JOIN aclexplode(p.proacl) AS a
             WHERE p.oid = 'chokaq.get_version()'::regprocedure ORDER BY 1"
         }
+        /* sys.database_permissions is empty there. */
+        Engine::Mssql if s.is_babelfish() => {
+            "SELECT r.rolname AS Name FROM pg_catalog.pg_roles AS r
+            CROSS JOIN pg_catalog.pg_proc AS p
+            WHERE p.oid = OBJECT_ID(N'chokaq.usp_GetVersion') AND r.rolname LIKE DB_NAME() + N'[_]chokaq[_]%'
+            AND pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE') = 1
+            ORDER BY r.rolname"
+        }
         Engine::Mssql => {
             "SELECT USER_NAME(p.grantee_principal_id) AS Name FROM sys.database_permissions AS p
             WHERE p.major_id = OBJECT_ID(N'chokaq.usp_GetVersion') ORDER BY 1"

@@ -10,7 +10,7 @@ use crate::arrange;
 
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(the_walkthrough_tells_its_story_to_the_end),
-    scenario!(an_uninstall_leaves_jobs_alone_unless_told_and_then_nothing_behind).limit(Duration::from_secs(600)),
+    scenario!(an_uninstall_leaves_jobs_alone_unless_told_and_then_nothing_behind).limit(Duration::from_secs(1200)),
     scenario!(an_uninstall_takes_the_roles_that_no_other_database_uses).only(Engine::Postgres),
     scenario!(an_uninstall_drops_the_extension).about_extensions(),
 ];

@@ -114,7 +114,7 @@ async fn grants(s: &mut Session) -> Result<Vec<String>> {
             "SELECT r.rolname AS Name FROM pg_catalog.pg_roles AS r
             CROSS JOIN pg_catalog.pg_proc AS p
             WHERE p.oid = OBJECT_ID(N'chokaq.usp_GetVersion') AND r.rolname LIKE DB_NAME() + N'[_]chokaq[_]%'
-            AND pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE') = 1
+            AND CAST(pg_catalog.has_function_privilege(r.oid, p.oid, 'EXECUTE') AS INT) = 1
             ORDER BY r.rolname"
         }
         Engine::Mssql => {

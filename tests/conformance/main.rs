@@ -100,7 +100,6 @@ fn main() -> ExitCode {
         verify::SCENARIOS,
         extension::SCENARIOS,
         upgrade::SCENARIOS,
-        inventory::SCENARIOS,
         by_hand::SCENARIOS,
         scripts::SCENARIOS,
         cli::SCENARIOS,

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use chokaq_tests::contract::{PROCEDURES, Parameter, Procedure, parse};
+use chokaq_tests::contract::{Contract, PROCEDURES, Parameter, Procedure};
 use chokaq_tests::releases::{FROZEN, releases};
 
 use crate::source::root;
@@ -36,6 +36,10 @@ fn broken(older: &[Procedure], newer: &[Procedure]) -> Vec<String> {
         }
     }
     broken
+}
+
+fn parse(list: &str) -> Vec<Procedure> {
+    list.parse::<Contract>().unwrap_or_else(|problem| panic!("{problem}")).procedures
 }
 
 #[test]

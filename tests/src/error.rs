@@ -15,7 +15,7 @@ pub struct SqlError {
 }
 
 /// The contract's error names, with each engine's code.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     InvalidArgument,
     FilterRequired,

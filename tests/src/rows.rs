@@ -3,7 +3,7 @@
 use std::ops::Index;
 use std::sync::Arc;
 
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use crate::value::Value;
 
@@ -46,6 +46,25 @@ impl Rows {
 }
 
 impl Row {
+    /// The value of a column, if the result has it.
+    pub fn get(&self, column: &str) -> Option<&Value> {
+        self.columns.iter().position(|name| name == column).map(|index| &self.values[index])
+    }
+
+    /// The values, in the order of the columns.
+    pub fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// Every time in it becomes earlier.
+    pub fn set_back(&mut self, duration: Duration) {
+        for value in &mut self.values {
+            if let Value::Time(time) = value {
+                *time -= duration;
+            }
+        }
+    }
+
     pub fn text(&self, column: &str) -> String {
         match &self[column] {
             Value::Text(text) => text.clone(),
@@ -79,10 +98,6 @@ impl Index<&str> for Row {
     type Output = Value;
 
     fn index(&self, column: &str) -> &Value {
-        let index = self.columns.iter().position(|name| name == column);
-        match index {
-            Some(index) => &self.values[index],
-            None => panic!("no column {column} in {:?}", self.columns),
-        }
+        self.get(column).unwrap_or_else(|| panic!("no column {column} in {:?}", self.columns))
     }
 }

@@ -134,7 +134,8 @@ async fn run(engine: Engine, scenario: Scenario, servers: &Servers) -> Result<()
     db.finish().await
 }
 
-fn message(panic: &(dyn std::any::Any + Send)) -> &str {
+/// What a panic said.
+pub fn message(panic: &(dyn std::any::Any + Send)) -> &str {
     panic
         .downcast_ref::<String>()
         .map(String::as_str)

@@ -1,0 +1,25 @@
+//! Random sequences of all procedures, by several sessions, beside a model that is written from the contract: after each
+//! step the answer is the model's, after each sequence the tables are.
+
+mod check;
+mod filter;
+mod invalid;
+mod model;
+mod operator;
+mod purge;
+mod queues;
+mod reads;
+mod rules;
+mod run;
+mod sequences;
+mod state;
+mod steps;
+mod sweep;
+mod term;
+mod worker;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    chokaq_tests::runner::main(&[sequences::SCENARIOS])
+}

@@ -1,0 +1,77 @@
+//! How many sequences, from which seed, and what becomes of one that fails.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use chokaq_tests::{Db, Engine, Scenario, contract, scenario};
+use proptest::test_runner::{
+    Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner,
+};
+
+use crate::run::System;
+use crate::steps;
+
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(every_procedure_is_a_step).only(Engine::Postgres),
+    scenario!(every_answer_and_every_table_is_the_models).limit(Duration::from_secs(24 * 3600)),
+];
+
+async fn every_procedure_is_a_step(_: &Db<'_>) -> Result<()> {
+    let steps: BTreeSet<_> = steps::acts().into_iter().map(|(name, ..)| name).collect();
+    let all = contract::PROCEDURES.iter().map(|procedure| &*procedure.name).chain(["TimePasses", "Invalid"]).collect();
+    assert_eq!(steps, all);
+    Ok(())
+}
+
+async fn every_answer_and_every_table_is_the_models(db: &Db<'_>) -> Result<()> {
+    let cases = number("CHOKAQ_MODEL_CASES")?.unwrap_or(if db.engine == Engine::Postgres { 200 } else { 20 });
+    let seed = match number("CHOKAQ_MODEL_SEED")? {
+        Some(seed) => seed,
+        None => std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_micros() as u64,
+    };
+    println!("{}: {cases} sequences from CHOKAQ_MODEL_SEED={seed}", db.engine);
+    let kept = match db.engine {
+        Engine::Postgres => concat!(env!("CARGO_MANIFEST_DIR"), "/model/failed-postgres.txt"),
+        Engine::Mssql => concat!(env!("CARGO_MANIFEST_DIR"), "/model/failed-mssql.txt"),
+    };
+    let config = Config {
+        cases: cases.try_into()?,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(kept))),
+        max_shrink_iters: 1_000,
+        max_shrink_time: 180_000,
+        ..Config::default()
+    };
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+
+    let system = RefCell::new(System::new(db).await?);
+    let handle = tokio::runtime::Handle::current();
+    let result = tokio::task::block_in_place(|| {
+        runner.run(&steps::steps(), |steps| {
+            let result = handle.block_on(system.borrow_mut().sequence(&steps));
+            result.map_err(|error| TestCaseError::fail(format!("{error:#}")))
+        })
+    });
+    let system = system.into_inner();
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, _)) => bail!("seed {seed}: {reason}"),
+        Err(TestError::Abort(reason)) => bail!("seed {seed}: {reason}"),
+    }
+    for ((procedure, answer), count) in &system.answers {
+        println!("{}: {procedure} {answer} {count}", db.engine);
+    }
+    ensure!(system.too_slow * 10 < cases, "{} of {cases} sequences were too slow to tell", system.too_slow);
+    db.expect_archive_purged(system.model.archive_purged);
+    Ok(())
+}
+
+fn number(variable: &str) -> Result<Option<u64>> {
+    match std::env::var(variable) {
+        Ok(text) => Ok(Some(text.parse().with_context(|| format!("{variable}={text}"))?)),
+        Err(_) => Ok(None),
+    }
+}

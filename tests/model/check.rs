@@ -8,6 +8,7 @@ use chokaq_tests::{Row, Rows, Value, contract};
 use time::{Duration, OffsetDateTime};
 
 use crate::model::Model;
+use crate::operator::BEFORE;
 use crate::term::{Line, Term, Time};
 
 /// What the server has chosen in this sequence.
@@ -84,7 +85,7 @@ impl Seen {
                 known == value && (!is_new || is_other)
             }
             (Term::Zombie { worker, timeout, before }, Value::Text(text)) => {
-                let end = before.as_ref().map(|before| format!("\n{before}")).unwrap_or_default();
+                let end = before.as_ref().map(|before| format!("\n{BEFORE}{before}")).unwrap_or_default();
                 let told = text.strip_suffix(&end);
                 told.is_some_and(|told| {
                     told.contains(worker) && told.contains(&timeout.to_string()) && !told.contains('\n')
@@ -96,6 +97,9 @@ impl Seen {
             (Term::Between(low, high), Value::Int(number)) => (*low..=*high).contains(&(*number as f64)),
             (Term::Positive(is_positive), Value::Float(number)) => (*number > 0.0) == *is_positive && *number >= 0.0,
             (Term::Gone(table), Value::Int(count)) => self.gone.get(table).is_none_or(|gone| gone == count),
+            (Term::OrFull(is_certain, table, size), Value::Bool(flag)) => {
+                self.gone.get(table).is_none_or(|gone| *flag == (*is_certain || gone == size))
+            }
             _ => false,
         };
         ensure!(is_so, "{term:?} was expected, not {value:?}");

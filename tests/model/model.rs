@@ -183,13 +183,15 @@ impl Model {
         }
     }
 
-    /// The id a step means: of a job where it wants one, if there is any, otherwise one of the usual ids.
+    /// The id a step means: of a job where it wants one, else of any job, else one of the usual ids.
     pub fn id(&self, pick: &Pick) -> String {
-        let ids: Vec<_> = self.jobs.iter().filter(|(_, job)| job.is(pick.wanted)).map(|(id, _)| id).collect();
-        match ids.len() {
-            0 => JOBS[pick.nth % JOBS.len()].to_owned(),
-            count => ids[pick.nth % count].clone(),
-        }
+        let of = |is: &dyn Fn(&Job) -> bool| {
+            let ids: Vec<_> = self.jobs.iter().filter(|(_, job)| is(job)).map(|(id, _)| id.clone()).collect();
+            (!ids.is_empty()).then(|| ids[pick.nth % ids.len()].clone())
+        };
+        let wanted = of(&|job| job.is(pick.wanted));
+        let any = || of(&|_| pick.wanted != Wanted::Usual);
+        wanted.or_else(any).unwrap_or_else(|| JOBS[pick.nth % JOBS.len()].to_owned())
     }
 
     /// A set of ids, and the same without repeats.
@@ -253,11 +255,11 @@ impl Model {
         };
         Claimed {
             worker: match fence.worker {
-                By::Holder => Some(job.and_then(|job| job.worker.clone()).unwrap_or_else(|| "w1".to_owned())),
+                By::Holder => job.and_then(|job| job.worker.clone()),
                 By::Nobody => None,
                 By::Worker(name) => Some(name.to_owned()),
             },
-            attempt: tell(fence.attempt, job.map(|job| job.attempts)).map(|attempt| attempt.max(1)),
+            attempt: tell(fence.attempt, job.map(|job| job.attempts)),
             resurrects: tell(fence.resurrects, job.map(|job| job.resurrects)),
         }
     }
@@ -321,6 +323,11 @@ pub struct Claimed {
 }
 
 impl Claimed {
+    /// Of a run: there is none before the first.
+    pub fn run(self) -> Self {
+        Self { attempt: self.attempt.map(|attempt| attempt.max(1)), ..self }
+    }
+
     pub fn is_owner(&self, job: &Job) -> bool {
         self.worker.is_none() || self.worker == job.worker
     }

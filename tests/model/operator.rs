@@ -9,6 +9,9 @@ use crate::sweep::batches;
 use crate::term::{Call, Line, NULL, Term};
 use crate::worker::outcomes;
 
+/// Stands before the error of the attempt before.
+pub const BEFORE: &str = "The attempt before ended with: ";
+
 impl Change {
     fn to(self) -> Option<&'static str> {
         match self {
@@ -283,7 +286,7 @@ impl Model {
                 Some(job) if job.status() == Some(Status::Processing) => "not_cancellable",
                 Some(job) if job.status().is_some() => {
                     let error = match (reason, job.error.text()) {
-                        (Some(reason), Some(before)) => format!("{reason}\n{before}").into(),
+                        (Some(reason), Some(before)) => format!("{reason}\n{BEFORE}{before}").into(),
                         (reason, _) => reason.into(),
                     };
                     self.dead_letter(id, 1, error, Some(by));

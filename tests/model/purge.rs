@@ -174,18 +174,20 @@ impl Model {
         let before = self.given(before);
         let mut args = line! { OlderThanUtc: before, CleanupBatchSize: size, PurgedBy: by };
         /* All that is as old as the end of the last batch went with it. */
-        if go_on && self.history_end.is_some() {
+        let is_on = go_on && self.history_end.is_some();
+        if is_on {
             args.extend(line! { AfterAtUtc: Term::Last("LastAtUtc"), AfterHistoryId: Term::Last("LastHistoryId") });
         }
         let mut old = self.acts_before(before);
         let has_more = old.len() > size as usize;
         old.truncate(size as usize);
-        self.history_end = old.last().copied();
+        /* With none left it stays where it was: buckets may go on. */
+        self.history_end = old.last().copied().or(self.history_end.filter(|_| is_on));
         self.drop_history(&old, by);
         self.drop_buckets(before);
         let row = line! {
-            DeletedCount: old.len() as i64, DeletedBucketCount: Term::Gone("MetricBuckets"), HasMore: has_more,
-            LastAtUtc: self.history_end, LastHistoryId: if old.is_empty() { NULL } else { Term::Unknown },
+            DeletedCount: old.len() as i64, DeletedBucketCount: Term::Gone("MetricBuckets"), HasMore: Term::OrFull(has_more, "MetricBuckets", size),
+            LastAtUtc: self.history_end, LastHistoryId: self.history_end.map_or(NULL, |_| Term::Unknown),
         };
         Call::row("PurgeHistoryBatch", args, row)
     }

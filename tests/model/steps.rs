@@ -207,7 +207,7 @@ pub enum Act {
 
 /// A sequence.
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
-    vec(step(), 1..=40)
+    vec(step(), 1..=50)
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -221,40 +221,40 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
     use Act as A;
     let go_on = any::<bool>;
     vec![
-        ("TimePasses", 14, select(vec![100, 700, 1000, 4000]).prop_map(A::TimePasses).boxed()),
+        ("TimePasses", 12, select(vec![100, 700, 1000, 4000]).prop_map(A::TimePasses).boxed()),
         ("Invalid", 12, any::<usize>().prop_map(A::Invalid).boxed()),
-        ("Enqueue", 50, new().prop_map(A::Enqueue).boxed()),
-        ("EnqueueMany", 10, vec(new(), 0..5).prop_map(A::EnqueueMany).boxed()),
-        ("FetchNextBatch", 50, fetch().boxed()),
-        ("MarkAsProcessing", 20, (pick(), by()).prop_map(|(job, by)| A::MarkAsProcessing(job, by)).boxed()),
-        ("MarkJobsAsProcessing", 8, (picks(), worker()).prop_map(|(j, w)| A::MarkJobsAsProcessing(j, w)).boxed()),
-        ("KeepAlive", 6, (picks(), worker()).prop_map(|(jobs, worker)| A::KeepAlive(jobs, worker)).boxed()),
-        ("ReleaseJob", 8, (pick(), by()).prop_map(|(job, by)| A::ReleaseJob(job, by)).boxed()),
+        ("Enqueue", 40, new().prop_map(A::Enqueue).boxed()),
+        ("EnqueueMany", 25, vec(new(), 0..7).prop_map(A::EnqueueMany).boxed()),
+        ("FetchNextBatch", 60, fetch().boxed()),
+        ("MarkAsProcessing", 20, (a(Wanted::Fetched), by()).prop_map(|(job, by)| A::MarkAsProcessing(job, by)).boxed()),
+        ("MarkJobsAsProcessing", 8, (many(Wanted::Fetched), worker()).prop_map(|(j, w)| A::MarkJobsAsProcessing(j, w)).boxed()),
+        ("KeepAlive", 6, (many(Wanted::Processing), worker()).prop_map(|(jobs, worker)| A::KeepAlive(jobs, worker)).boxed()),
+        ("ReleaseJob", 8, (a(Wanted::Fetched), by()).prop_map(|(job, by)| A::ReleaseJob(job, by)).boxed()),
         ("ReleaseWorker", 3, worker().prop_map(A::ReleaseWorker).boxed()),
-        ("ArchiveSucceeded", 14, (pick(), fence(), duration()).prop_map(|(j, f, d)| A::ArchiveSucceeded(j, f, d)).boxed()),
+        ("ArchiveSucceeded", 14, (a(Wanted::Processing), fence(), duration()).prop_map(|(j, f, d)| A::ArchiveSucceeded(j, f, d)).boxed()),
         (
             "ArchiveSucceededJobs",
             8,
-            (vec((pick(), tell(), tell()), 0..5), worker()).prop_map(|(j, w)| A::ArchiveSucceededJobs(j, w)).boxed(),
+            (vec((a(Wanted::Processing), tell(), tell()), 0..5), worker()).prop_map(|(j, w)| A::ArchiveSucceededJobs(j, w)).boxed(),
         ),
         (
             "RescheduleForRetry",
             8,
-            (pick(), fence(), delay(), error())
+            (a(Wanted::Processing), fence(), delay(), error())
                 .prop_map(|(job, fence, delay, error)| A::RescheduleForRetry { job, fence, delay, error })
                 .boxed(),
         ),
         (
             "MoveToDLQ",
-            14,
+            30,
             (pick(), reason(), error(), fence(), option::of(operator()))
                 .prop_map(|(job, reason, error, fence, by)| A::MoveToDLQ { job, reason, error, fence, by })
                 .boxed(),
         ),
         (
             "FailJob",
-            16,
-            (pick(), fence(), reason(), error(), option::of(delay()))
+            20,
+            (a(Wanted::Processing), fence(), reason(), error(), option::of(delay()))
                 .prop_map(|(job, fence, reason, error, retry_after)| A::FailJob { job, fence, reason, error, retry_after })
                 .boxed(),
         ),
@@ -285,22 +285,22 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
                 .prop_map(|(filter, limit, go_on)| A::ListDLQ { filter, limit, go_on })
                 .boxed(),
         ),
-        ("GetDLQJob", 4, pick().prop_map(A::GetDLQJob).boxed()),
+        ("GetDLQJob", 4, a(Wanted::Dead).prop_map(A::GetDLQJob).boxed()),
         ("GetJob", 8, pick().prop_map(A::GetJob).boxed()),
-        ("GetJobHistory", 4, pick().prop_map(A::GetJobHistory).boxed()),
+        ("GetJobHistory", 4, a(Wanted::Dead).prop_map(A::GetJobHistory).boxed()),
         (
             "SummarizeDLQ",
             3,
             (option::of(queue()), option::of(kind())).prop_map(|(queue, kind)| A::SummarizeDLQ(queue, kind)).boxed(),
         ),
-        ("UpdateJobData", 10, (pick(), edit()).prop_map(|(job, edit)| A::UpdateJobData(job, edit)).boxed()),
-        ("UpdateDLQJobData", 10, (pick(), edit()).prop_map(|(job, edit)| A::UpdateDLQJobData(job, edit)).boxed()),
-        ("Resurrect", 12, (pick(), back()).prop_map(|(job, back)| A::Resurrect(job, back)).boxed()),
-        ("ResurrectJobs", 5, (picks(), operator()).prop_map(|(jobs, by)| A::ResurrectJobs(jobs, by)).boxed()),
+        ("UpdateJobData", 10, (a(Wanted::Pending), edit()).prop_map(|(job, edit)| A::UpdateJobData(job, edit)).boxed()),
+        ("UpdateDLQJobData", 10, (a(Wanted::Dead), edit()).prop_map(|(job, edit)| A::UpdateDLQJobData(job, edit)).boxed()),
+        ("Resurrect", 12, (a(Wanted::Dead), back()).prop_map(|(job, back)| A::Resurrect(job, back)).boxed()),
+        ("ResurrectJobs", 5, (many(Wanted::Dead), operator()).prop_map(|(jobs, by)| A::ResurrectJobs(jobs, by)).boxed()),
         (
             "ResurrectBatch",
             4,
-            (picks(), operator(), size()).prop_map(|(jobs, by, size)| A::ResurrectBatch(jobs, by, size)).boxed(),
+            (many(Wanted::Dead), operator(), size()).prop_map(|(jobs, by, size)| A::ResurrectBatch(jobs, by, size)).boxed(),
         ),
         (
             "ResurrectByFilterBatch",
@@ -316,16 +316,16 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
                 .prop_map(|(filter, max, by, what_if, size)| A::ResurrectByFilter { filter, max, by, what_if, size })
                 .boxed(),
         ),
-        ("CancelJobs", 8, (picks(), operator(), error()).prop_map(|(jobs, by, why)| A::CancelJobs(jobs, by, why)).boxed()),
+        ("CancelJobs", 8, (many(Wanted::Pending), operator(), error()).prop_map(|(jobs, by, why)| A::CancelJobs(jobs, by, why)).boxed()),
         (
             "ArchiveCancelledBatch",
             5,
-            (picks(), operator(), error(), size())
+            (many(Wanted::Pending), operator(), error(), size())
                 .prop_map(|(jobs, by, why, size)| A::ArchiveCancelledBatch(jobs, by, why, size))
                 .boxed(),
         ),
-        ("PurgeDLQJobs", 4, (picks(), operator()).prop_map(|(jobs, by)| A::PurgeDLQJobs(jobs, by)).boxed()),
-        ("PurgeDLQ", 3, (picks(), operator(), size()).prop_map(|(jobs, by, size)| A::PurgeDLQ(jobs, by, size)).boxed()),
+        ("PurgeDLQJobs", 4, (many(Wanted::Dead), operator()).prop_map(|(jobs, by)| A::PurgeDLQJobs(jobs, by)).boxed()),
+        ("PurgeDLQ", 3, (many(Wanted::Dead), operator(), size()).prop_map(|(jobs, by, size)| A::PurgeDLQ(jobs, by, size)).boxed()),
         (
             "PurgeDLQByFilterBatch",
             4,
@@ -368,9 +368,9 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
                 .prop_map(|(before, size, by)| A::PurgeHistory { before, size, by })
                 .boxed(),
         ),
-        ("SetQueuePaused", 4, set(any::<bool>().prop_map(Setting::Paused)).boxed()),
-        ("SetQueueActive", 4, set(any::<bool>().prop_map(Setting::Active)).boxed()),
-        ("SetQueueMaxWorkers", 6, set(option::of(0..3i64).prop_map(Setting::MaxWorkers)).boxed()),
+        ("SetQueuePaused", 3, set(prop::bool::weighted(0.3).prop_map(Setting::Paused)).boxed()),
+        ("SetQueueActive", 3, set(prop::bool::weighted(0.7).prop_map(Setting::Active)).boxed()),
+        ("SetQueueMaxWorkers", 6, set(select(vec![None, Some(0), Some(1), Some(2), Some(9)]).prop_map(Setting::MaxWorkers)).boxed()),
         ("SetQueueZombieTimeout", 4, set(option::of(select(vec![500, 2000])).prop_map(Setting::ZombieTimeout)).boxed()),
         ("SetQueueRetryPolicy", 8, set(policy().prop_map(Setting::RetryPolicy)).boxed()),
         ("GetQueues", 2, option::of(queue()).prop_map(A::GetQueues).boxed()),
@@ -384,18 +384,23 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
 
 fn pick() -> impl Strategy<Value = Pick> + Clone {
     let wanted = prop_oneof![
-        3 => Just(Wanted::Usual),
+        1 => Just(Wanted::Usual),
         2 => Just(Wanted::Pending),
-        3 => Just(Wanted::Fetched),
-        5 => Just(Wanted::Processing),
+        2 => Just(Wanted::Fetched),
+        4 => Just(Wanted::Processing),
         1 => Just(Wanted::Archived),
         5 => Just(Wanted::Dead),
     ];
     (wanted, 0..JOBS.len()).prop_map(|(wanted, nth)| Pick { wanted, nth })
 }
 
-fn picks() -> impl Strategy<Value = Vec<Pick>> {
-    vec(pick(), 0..6)
+/// Mostly a job that the step can do something to.
+fn a(wanted: Wanted) -> impl Strategy<Value = Pick> + Clone {
+    prop_oneof![4 => (0..JOBS.len()).prop_map(move |nth| Pick { wanted, nth }), 1 => pick()]
+}
+
+fn many(wanted: Wanted) -> impl Strategy<Value = Vec<Pick>> {
+    vec(a(wanted), 0..6)
 }
 
 fn queue() -> impl Strategy<Value = &'static str> + Clone {
@@ -443,7 +448,7 @@ fn priority() -> impl Strategy<Value = i64> + Clone {
 }
 
 fn reason() -> impl Strategy<Value = i64> + Clone {
-    prop_oneof![3 => Just(8), 2 => 0..12i64]
+    prop_oneof![3 => Just(8), 2 => Just(6), 2 => 0..12i64]
 }
 
 fn delay() -> impl Strategy<Value = i64> + Clone {
@@ -491,7 +496,7 @@ fn new() -> impl Strategy<Value = New> {
 
 fn fetch() -> impl Strategy<Value = Act> {
     let queues = prop_oneof![3 => Just(None), 1 => vec(queue(), 0..3).prop_map(Some)];
-    (worker(), prop_oneof![Just(1), Just(2), Just(10)], queues, any::<bool>())
+    (worker(), prop_oneof![1 => Just(1), 1 => Just(2), 2 => Just(10)], queues, any::<bool>())
         .prop_map(|(worker, size, queues, start_now)| Act::FetchNextBatch { worker, size, queues, start_now })
 }
 
@@ -529,7 +534,10 @@ fn back() -> impl Strategy<Value = Return> {
 fn filter() -> impl Strategy<Value = Filter> {
     let seldom = |seconds: &'static [i64]| prop_oneof![3 => Just(None), 1 => select(seconds).prop_map(Some)];
     let search = prop_oneof![4 => Just(None), 1 => select(&SEARCHES[..]).prop_map(Some)];
-    (option::of(queue()), option::of(kind()), option::of(reason()), seldom(&[-4500, -500, 0]), seldom(&[-500, 0, 1000]), search)
+    let queue = prop_oneof![1 => Just(None), 1 => queue().prop_map(Some)];
+    let kind = prop_oneof![3 => Just(None), 1 => kind().prop_map(Some)];
+    let reason = prop_oneof![3 => Just(None), 1 => reason().prop_map(Some)];
+    (queue, kind, reason, seldom(&[-4500, -500, 0]), seldom(&[-500, 0, 1000]), search)
         .prop_map(|(queue, kind, reason, from, to, search)| Filter { queue, kind, reason, from, to, search })
 }
 

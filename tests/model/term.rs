@@ -56,6 +56,8 @@ pub enum Term {
     Batch(u64),
     /// The number of rows that the call took away from a table.
     Gone(&'static str),
+    /// True; or, when it is not certain, whether the call took away so many rows of the table: then there may be more.
+    OrFull(bool, &'static str, i64),
     Unknown,
 }
 

@@ -255,7 +255,7 @@ impl Model {
 
     pub fn archive(&mut self, pick: &Pick, fence: &Fence, duration: Option<f64>) -> Call {
         let id = self.id(pick);
-        let claimed = self.fence(&id, fence);
+        let claimed = self.fence(&id, fence).run();
         let outcome = self.succeed(&id, &claimed, duration);
         let args = line! {
             JobId: &id, WorkerId: claimed.worker, Attempt: claimed.attempt, DurationMs: duration,
@@ -270,7 +270,7 @@ impl Model {
         let ids: Vec<_> = jobs.iter().map(|(pick, _, _)| self.id(pick)).collect();
         for ((_, attempt, resurrects), id) in jobs.iter().zip(ids) {
             let fence = Fence { worker: By::Nobody, attempt: *attempt, resurrects: *resurrects };
-            let claimed = Claimed { worker: Some(worker.to_owned()), ..self.fence(&id, &fence) };
+            let claimed = Claimed { worker: Some(worker.to_owned()), ..self.fence(&id, &fence).run() };
             objects.push(json!({
                 "jobId": id, "attempt": claimed.attempt, "durationMs": 250, "resurrectCount": claimed.resurrects,
             }));
@@ -322,7 +322,7 @@ impl Model {
 
     pub fn reschedule(&mut self, pick: &Pick, fence: &Fence, delay: i64, error: Option<&'static str>) -> Call {
         let id = self.id(pick);
-        let claimed = self.fence(&id, fence);
+        let claimed = self.fence(&id, fence).run();
         let miss = self.miss(&id, &claimed);
         let due = miss.is_none().then(|| self.retry(&id, delay, error));
         let args = line! {
@@ -398,7 +398,7 @@ impl Model {
         retry_after: Option<i64>,
     ) -> Call {
         let id = self.id(pick);
-        let claimed = self.fence(&id, fence);
+        let claimed = self.fence(&id, fence).run();
         let claimed = Claimed {
             worker: Some(claimed.worker.unwrap_or_else(|| "w1".to_owned())),
             attempt: Some(claimed.attempt.unwrap_or(1)),

@@ -38,8 +38,16 @@ fn bad(parameter: &Parameter) -> Vec<Value> {
         "BatchSize" | "CleanupBatchSize" => vec![0.into(), 100_001.into()],
         "Limit" | "MaxBatches" | "MaxJobs" | "MaxAttempts" | "MaxJobAgeSeconds" => vec![0.into()],
         "FailureReason" => vec![12.into()],
-        "DelaySeconds" | "RetryAfterSeconds" | "TimeoutSeconds" | "ResurrectCount" | "Attempt" | "MaxWorkers"
-        | "ZombieTimeoutSeconds" | "BaseDelaySeconds" | "MaxDelaySeconds" | "JitterSeconds" => vec![(-1).into()],
+        "DelaySeconds"
+        | "RetryAfterSeconds"
+        | "TimeoutSeconds"
+        | "ResurrectCount"
+        | "Attempt"
+        | "MaxWorkers"
+        | "ZombieTimeoutSeconds"
+        | "BaseDelaySeconds"
+        | "MaxDelaySeconds"
+        | "JitterSeconds" => vec![(-1).into()],
         "BackoffMultiplier" => vec![0.5.into()],
         "Search" => vec!["".into()],
         "JobIds" => vec![set(""), set("j1 "), Value::Null],
@@ -63,8 +71,7 @@ impl Model {
                 is_given.then(|| self.fine(&parameter.name, nth))
             }
         };
-        let args =
-            bad.procedure.parameters.iter().filter_map(|p| Some((&*p.name, given(p)?))).collect();
+        let args = bad.procedure.parameters.iter().filter_map(|p| Some((&*p.name, given(p)?))).collect();
         Call::refused(&bad.procedure.name, args, Code::InvalidArgument, bad.parameter)
     }
 

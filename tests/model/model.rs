@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use time::{Duration, OffsetDateTime};
 
-use crate::steps::{By, Fence, Pick, Tell, Wanted, JOBS};
+use crate::steps::{By, Fence, JOBS, Pick, Tell, Wanted};
 use crate::term::{NULL, Term, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +153,11 @@ impl Model {
             history_end: None,
             next: 0,
         }
+    }
+
+    /// A step begins, or the next batch of a looping call.
+    pub fn tick(&mut self) {
+        self.now.step += 1;
     }
 
     /// The earliest that an instant can be on the server's clock: to the letter when it was given by a caller.

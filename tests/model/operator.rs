@@ -185,6 +185,7 @@ impl Model {
         let (given, once) = self.ids(picks);
         let mut found = vec![];
         for ids in once.chunks(size as usize) {
+            self.tick();
             found.extend(self.bring_all_back(ids, by));
         }
         let row = line! {
@@ -222,25 +223,17 @@ impl Model {
         Call::row(procedure, args, [counts, last].concat())
     }
 
-    pub fn resurrect_filter(
-        &mut self,
-        filter: &Filter,
-        max: i64,
-        by: &'static str,
-        what_if: bool,
-        size: i64,
-    ) -> Call {
-        let args = [
-            self.filter_args(filter),
-            line! { MaxJobs: max, ResurrectedBy: by, WhatIf: what_if, BatchSize: size },
-        ]
-        .concat();
+    pub fn resurrect_filter(&mut self, filter: &Filter, max: i64, by: &'static str, what_if: bool, size: i64) -> Call {
+        let args =
+            [self.filter_args(filter), line! { MaxJobs: max, ResurrectedBy: by, WhatIf: what_if, BatchSize: size }]
+                .concat();
         if filter.is_empty() {
             return Call::refused("ResurrectByFilter", args, Code::FilterRequired, "Queue");
         }
         let batch = self.oldest_failures("ResurrectByFilter", filter, max, false);
         let acts: &[String] = if what_if { &[] } else { &batch.ids };
         for ids in acts.chunks(size as usize) {
+            self.tick();
             self.bring_all_back(ids, by);
         }
         let row = line! {
@@ -256,16 +249,11 @@ impl Model {
         Call::rows("CancelJobs", line! { JobIds: &given[..], CancelledBy: by, Reason: reason }, rows)
     }
 
-    pub fn cancel_batch(
-        &mut self,
-        picks: &[Pick],
-        by: &'static str,
-        reason: Option<&'static str>,
-        size: i64,
-    ) -> Call {
+    pub fn cancel_batch(&mut self, picks: &[Pick], by: &'static str, reason: Option<&'static str>, size: i64) -> Call {
         let (given, once) = self.ids(picks);
         let mut found = vec![];
         for ids in once.chunks(size as usize) {
+            self.tick();
             found.extend(self.cancel(ids, by, reason));
         }
         let args = line! { JobIds: &given[..], CancelledBy: by, Reason: reason, BatchSize: size };

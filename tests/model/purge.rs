@@ -81,11 +81,9 @@ impl Model {
     }
 
     pub fn purge_filter(&mut self, filter: &Filter, max: i64, by: &'static str, what_if: bool, size: i64) -> Call {
-        let args = [
-            self.filter_args(filter),
-            line! { MaxJobs: max, PurgedBy: by, WhatIf: what_if, CleanupBatchSize: size },
-        ]
-        .concat();
+        let args =
+            [self.filter_args(filter), line! { MaxJobs: max, PurgedBy: by, WhatIf: what_if, CleanupBatchSize: size }]
+                .concat();
         if filter.is_empty() {
             return Call::refused("PurgeDLQByFilter", args, Code::FilterRequired, "Queue");
         }

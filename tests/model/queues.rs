@@ -90,8 +90,10 @@ impl Model {
         let jobs = || self.jobs.values().filter(|job| job.queue == name);
         let with = |status| jobs().filter(move |job| job.status() == Some(status));
         let due: Vec<_> = with(Status::Pending).filter_map(Job::due).collect();
-        let lags: Vec<_> = due.iter().filter(|due| **due <= self.now).map(|due| (self.now.seconds - due.seconds) as f64).collect();
-        let lag = |seconds: f64| if lags.is_empty() { Term::from(0.0) } else { Term::Between(seconds, seconds + 100.0) };
+        let lags: Vec<_> =
+            due.iter().filter(|due| **due <= self.now).map(|due| (self.now.seconds - due.seconds) as f64).collect();
+        let lag =
+            |seconds: f64| if lags.is_empty() { Term::from(0.0) } else { Term::Between(seconds, seconds + 100.0) };
         let average = lags.iter().sum::<f64>() / lags.len().max(1) as f64;
         let failures: Vec<_> = jobs().filter_map(|job| job.failed().map(|(_, time)| time)).collect();
         line! {

@@ -97,7 +97,7 @@ impl System {
         self.last.clear();
         self.trace.clear();
         for step in steps {
-            self.model.now.step += 1;
+            self.model.tick();
             match step.act {
                 Act::TimePasses(seconds) => self.let_pass(seconds).await?,
                 _ => self.step(step).await?,
@@ -185,13 +185,7 @@ impl System {
             && model.jobs.values().any(|job| job.scheduled.is_some() && job.due().is_some_and(is_newly_due))
     }
 
-    async fn make(
-        &mut self,
-        session: usize,
-        how: How,
-        procedure: &str,
-        args: Args,
-    ) -> Result<Result<Rows, SqlError>> {
+    async fn make(&mut self, session: usize, how: How, procedure: &str, args: Args) -> Result<Result<Rows, SqlError>> {
         let session = &mut self.sessions[session];
         if how == How::Alone {
             return Ok(session.call(procedure, args).await);

@@ -159,7 +159,12 @@ pub enum Act {
     Invalid(usize),
     Enqueue(New),
     EnqueueMany(Vec<New>),
-    FetchNextBatch { worker: &'static str, size: i64, queues: Option<Vec<&'static str>>, start_now: bool },
+    FetchNextBatch {
+        worker: &'static str,
+        size: i64,
+        queues: Option<Vec<&'static str>>,
+        start_now: bool,
+    },
     MarkAsProcessing(Pick, By),
     MarkJobsAsProcessing(Vec<Pick>, &'static str),
     KeepAlive(Vec<Pick>, &'static str),
@@ -167,14 +172,49 @@ pub enum Act {
     ReleaseWorker(&'static str),
     ArchiveSucceeded(Pick, Fence, Option<f64>),
     ArchiveSucceededJobs(Vec<(Pick, Tell, Tell)>, &'static str),
-    RescheduleForRetry { job: Pick, fence: Fence, delay: i64, error: Text },
-    MoveToDLQ { job: Pick, reason: i64, error: Text, fence: Fence, by: Text },
-    FailJob { job: Pick, fence: Fence, reason: i64, error: Text, retry_after: Option<i64> },
-    RecoverAbandonedBatch { timeout: i64, size: i64, go_on: bool },
-    RecoverAbandoned { timeout: i64, size: i64 },
-    ArchiveZombiesBatch { timeout: Option<i64>, size: i64, go_on: bool },
-    ArchiveZombies { timeout: Option<i64>, size: i64 },
-    ListDLQ { filter: Filter, limit: i64, go_on: bool },
+    RescheduleForRetry {
+        job: Pick,
+        fence: Fence,
+        delay: i64,
+        error: Text,
+    },
+    MoveToDLQ {
+        job: Pick,
+        reason: i64,
+        error: Text,
+        fence: Fence,
+        by: Text,
+    },
+    FailJob {
+        job: Pick,
+        fence: Fence,
+        reason: i64,
+        error: Text,
+        retry_after: Option<i64>,
+    },
+    RecoverAbandonedBatch {
+        timeout: i64,
+        size: i64,
+        go_on: bool,
+    },
+    RecoverAbandoned {
+        timeout: i64,
+        size: i64,
+    },
+    ArchiveZombiesBatch {
+        timeout: Option<i64>,
+        size: i64,
+        go_on: bool,
+    },
+    ArchiveZombies {
+        timeout: Option<i64>,
+        size: i64,
+    },
+    ListDLQ {
+        filter: Filter,
+        limit: i64,
+        go_on: bool,
+    },
     GetDLQJob(Pick),
     GetJob(Pick),
     GetJobHistory(Pick),
@@ -184,18 +224,61 @@ pub enum Act {
     Resurrect(Pick, Return),
     ResurrectJobs(Vec<Pick>, &'static str),
     ResurrectBatch(Vec<Pick>, &'static str, i64),
-    ResurrectByFilterBatch { filter: Filter, size: i64, by: &'static str, what_if: bool, go_on: bool },
-    ResurrectByFilter { filter: Filter, max: i64, by: &'static str, what_if: bool, size: i64 },
+    ResurrectByFilterBatch {
+        filter: Filter,
+        size: i64,
+        by: &'static str,
+        what_if: bool,
+        go_on: bool,
+    },
+    ResurrectByFilter {
+        filter: Filter,
+        max: i64,
+        by: &'static str,
+        what_if: bool,
+        size: i64,
+    },
     CancelJobs(Vec<Pick>, &'static str, Text),
     ArchiveCancelledBatch(Vec<Pick>, &'static str, Text, i64),
     PurgeDLQJobs(Vec<Pick>, &'static str),
     PurgeDLQ(Vec<Pick>, &'static str, i64),
-    PurgeDLQByFilterBatch { filter: Filter, size: i64, by: &'static str, what_if: bool, go_on: bool },
-    PurgeDLQByFilter { filter: Filter, max: i64, by: &'static str, what_if: bool, size: i64 },
-    PurgeArchiveBatch { before: i64, size: i64, by: Text, go_on: bool },
-    PurgeArchive { before: i64, size: i64, max: Option<i64>, by: Text },
-    PurgeHistoryBatch { before: i64, size: i64, by: Text, go_on: bool },
-    PurgeHistory { before: i64, size: i64, by: Text },
+    PurgeDLQByFilterBatch {
+        filter: Filter,
+        size: i64,
+        by: &'static str,
+        what_if: bool,
+        go_on: bool,
+    },
+    PurgeDLQByFilter {
+        filter: Filter,
+        max: i64,
+        by: &'static str,
+        what_if: bool,
+        size: i64,
+    },
+    PurgeArchiveBatch {
+        before: i64,
+        size: i64,
+        by: Text,
+        go_on: bool,
+    },
+    PurgeArchive {
+        before: i64,
+        size: i64,
+        max: Option<i64>,
+        by: Text,
+    },
+    PurgeHistoryBatch {
+        before: i64,
+        size: i64,
+        by: Text,
+        go_on: bool,
+    },
+    PurgeHistory {
+        before: i64,
+        size: i64,
+        by: Text,
+    },
     SetQueue(&'static str, Setting, &'static str),
     GetQueues(Text),
     GetQueueStats(Text),
@@ -205,15 +288,19 @@ pub enum Act {
     GetVersion,
 }
 
-/// A sequence.
+/// A sequence: jobs come in, are fetched and fail; then everything.
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
-    vec(step(), 1..=50)
+    let begin = [("EnqueueMany", 3), ("FetchNextBatch", 2), ("MoveToDLQ", 3), ("Resurrect", 1)];
+    let weight = move |name| begin.iter().find(|(kind, _)| *kind == name).map(|(_, weight)| *weight);
+    let first = acts().into_iter().filter_map(move |(name, _, act)| Some((weight(name)?, act)));
+    let all = acts().into_iter().map(|(_, weight, act)| (weight, act));
+    (vec(step(first), 0..=8), vec(step(all), 1..=40)).prop_map(|(first, rest)| [first, rest].concat())
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step(acts: impl Iterator<Item = (u32, BoxedStrategy<Act>)>) -> impl Strategy<Value = Step> {
     let how = prop_oneof![8 => Just(How::Alone), 1 => Just(How::Committed), 1 => Just(How::RolledBack)];
-    let acts = acts().into_iter().map(|(_, weight, act)| (weight, act)).collect();
-    (0..3usize, how, proptest::strategy::Union::new_weighted(acts)).prop_map(|(session, how, act)| Step { session, how, act })
+    let act = proptest::strategy::Union::new_weighted(acts.collect());
+    (0..3usize, how, act).prop_map(|(session, how, act)| Step { session, how, act })
 }
 
 /// Every kind of step, with its procedure's name and how often it comes.
@@ -227,15 +314,29 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
         ("EnqueueMany", 25, vec(new(), 0..7).prop_map(A::EnqueueMany).boxed()),
         ("FetchNextBatch", 60, fetch().boxed()),
         ("MarkAsProcessing", 20, (a(Wanted::Fetched), by()).prop_map(|(job, by)| A::MarkAsProcessing(job, by)).boxed()),
-        ("MarkJobsAsProcessing", 8, (many(Wanted::Fetched), worker()).prop_map(|(j, w)| A::MarkJobsAsProcessing(j, w)).boxed()),
-        ("KeepAlive", 6, (many(Wanted::Processing), worker()).prop_map(|(jobs, worker)| A::KeepAlive(jobs, worker)).boxed()),
+        (
+            "MarkJobsAsProcessing",
+            8,
+            (many(Wanted::Fetched), worker()).prop_map(|(j, w)| A::MarkJobsAsProcessing(j, w)).boxed(),
+        ),
+        (
+            "KeepAlive",
+            6,
+            (many(Wanted::Processing), worker()).prop_map(|(jobs, worker)| A::KeepAlive(jobs, worker)).boxed(),
+        ),
         ("ReleaseJob", 8, (a(Wanted::Fetched), by()).prop_map(|(job, by)| A::ReleaseJob(job, by)).boxed()),
         ("ReleaseWorker", 3, worker().prop_map(A::ReleaseWorker).boxed()),
-        ("ArchiveSucceeded", 14, (a(Wanted::Processing), fence(), duration()).prop_map(|(j, f, d)| A::ArchiveSucceeded(j, f, d)).boxed()),
+        (
+            "ArchiveSucceeded",
+            14,
+            (a(Wanted::Processing), fence(), duration()).prop_map(|(j, f, d)| A::ArchiveSucceeded(j, f, d)).boxed(),
+        ),
         (
             "ArchiveSucceededJobs",
             8,
-            (vec((a(Wanted::Processing), tell(), tell()), 0..5), worker()).prop_map(|(j, w)| A::ArchiveSucceededJobs(j, w)).boxed(),
+            (vec((a(Wanted::Processing), tell(), tell()), 0..5), worker())
+                .prop_map(|(j, w)| A::ArchiveSucceededJobs(j, w))
+                .boxed(),
         ),
         (
             "RescheduleForRetry",
@@ -255,7 +356,13 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
             "FailJob",
             20,
             (a(Wanted::Processing), fence(), reason(), error(), option::of(delay()))
-                .prop_map(|(job, fence, reason, error, retry_after)| A::FailJob { job, fence, reason, error, retry_after })
+                .prop_map(|(job, fence, reason, error, retry_after)| A::FailJob {
+                    job,
+                    fence,
+                    reason,
+                    error,
+                    retry_after,
+                })
                 .boxed(),
         ),
         (
@@ -265,7 +372,11 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
                 .prop_map(|(timeout, size, go_on)| A::RecoverAbandonedBatch { timeout, size, go_on })
                 .boxed(),
         ),
-        ("RecoverAbandoned", 4, (timeout(), size()).prop_map(|(timeout, size)| A::RecoverAbandoned { timeout, size }).boxed()),
+        (
+            "RecoverAbandoned",
+            4,
+            (timeout(), size()).prop_map(|(timeout, size)| A::RecoverAbandoned { timeout, size }).boxed(),
+        ),
         (
             "ArchiveZombiesBatch",
             6,
@@ -294,19 +405,35 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
             (option::of(queue()), option::of(kind())).prop_map(|(queue, kind)| A::SummarizeDLQ(queue, kind)).boxed(),
         ),
         ("UpdateJobData", 10, (a(Wanted::Pending), edit()).prop_map(|(job, edit)| A::UpdateJobData(job, edit)).boxed()),
-        ("UpdateDLQJobData", 10, (a(Wanted::Dead), edit()).prop_map(|(job, edit)| A::UpdateDLQJobData(job, edit)).boxed()),
+        (
+            "UpdateDLQJobData",
+            10,
+            (a(Wanted::Dead), edit()).prop_map(|(job, edit)| A::UpdateDLQJobData(job, edit)).boxed(),
+        ),
         ("Resurrect", 12, (a(Wanted::Dead), back()).prop_map(|(job, back)| A::Resurrect(job, back)).boxed()),
-        ("ResurrectJobs", 5, (many(Wanted::Dead), operator()).prop_map(|(jobs, by)| A::ResurrectJobs(jobs, by)).boxed()),
+        (
+            "ResurrectJobs",
+            5,
+            (many(Wanted::Dead), operator()).prop_map(|(jobs, by)| A::ResurrectJobs(jobs, by)).boxed(),
+        ),
         (
             "ResurrectBatch",
             4,
-            (many(Wanted::Dead), operator(), size()).prop_map(|(jobs, by, size)| A::ResurrectBatch(jobs, by, size)).boxed(),
+            (many(Wanted::Dead), operator(), size())
+                .prop_map(|(jobs, by, size)| A::ResurrectBatch(jobs, by, size))
+                .boxed(),
         ),
         (
             "ResurrectByFilterBatch",
             5,
             (filter(), size(), operator(), any::<bool>(), go_on())
-                .prop_map(|(filter, size, by, what_if, go_on)| A::ResurrectByFilterBatch { filter, size, by, what_if, go_on })
+                .prop_map(|(filter, size, by, what_if, go_on)| A::ResurrectByFilterBatch {
+                    filter,
+                    size,
+                    by,
+                    what_if,
+                    go_on,
+                })
                 .boxed(),
         ),
         (
@@ -316,7 +443,13 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
                 .prop_map(|(filter, max, by, what_if, size)| A::ResurrectByFilter { filter, max, by, what_if, size })
                 .boxed(),
         ),
-        ("CancelJobs", 8, (many(Wanted::Pending), operator(), error()).prop_map(|(jobs, by, why)| A::CancelJobs(jobs, by, why)).boxed()),
+        (
+            "CancelJobs",
+            8,
+            (many(Wanted::Pending), operator(), error())
+                .prop_map(|(jobs, by, why)| A::CancelJobs(jobs, by, why))
+                .boxed(),
+        ),
         (
             "ArchiveCancelledBatch",
             5,
@@ -325,12 +458,22 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
                 .boxed(),
         ),
         ("PurgeDLQJobs", 4, (many(Wanted::Dead), operator()).prop_map(|(jobs, by)| A::PurgeDLQJobs(jobs, by)).boxed()),
-        ("PurgeDLQ", 3, (many(Wanted::Dead), operator(), size()).prop_map(|(jobs, by, size)| A::PurgeDLQ(jobs, by, size)).boxed()),
+        (
+            "PurgeDLQ",
+            3,
+            (many(Wanted::Dead), operator(), size()).prop_map(|(jobs, by, size)| A::PurgeDLQ(jobs, by, size)).boxed(),
+        ),
         (
             "PurgeDLQByFilterBatch",
             4,
             (filter(), size(), operator(), any::<bool>(), go_on())
-                .prop_map(|(filter, size, by, what_if, go_on)| A::PurgeDLQByFilterBatch { filter, size, by, what_if, go_on })
+                .prop_map(|(filter, size, by, what_if, go_on)| A::PurgeDLQByFilterBatch {
+                    filter,
+                    size,
+                    by,
+                    what_if,
+                    go_on,
+                })
                 .boxed(),
         ),
         (
@@ -370,7 +513,11 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
         ),
         ("SetQueuePaused", 3, set(prop::bool::weighted(0.3).prop_map(Setting::Paused)).boxed()),
         ("SetQueueActive", 3, set(prop::bool::weighted(0.7).prop_map(Setting::Active)).boxed()),
-        ("SetQueueMaxWorkers", 6, set(select(vec![None, Some(0), Some(1), Some(2), Some(9)]).prop_map(Setting::MaxWorkers)).boxed()),
+        (
+            "SetQueueMaxWorkers",
+            6,
+            set(select(vec![None, Some(0), Some(1), Some(2), Some(9)]).prop_map(Setting::MaxWorkers)).boxed(),
+        ),
         ("SetQueueZombieTimeout", 4, set(option::of(select(vec![500, 2000])).prop_map(Setting::ZombieTimeout)).boxed()),
         ("SetQueueRetryPolicy", 8, set(policy().prop_map(Setting::RetryPolicy)).boxed()),
         ("GetQueues", 2, option::of(queue()).prop_map(A::GetQueues).boxed()),
@@ -495,15 +642,13 @@ fn new() -> impl Strategy<Value = New> {
 }
 
 fn fetch() -> impl Strategy<Value = Act> {
-    let queues = prop_oneof![3 => Just(None), 1 => vec(queue(), 0..3).prop_map(Some)];
-    (worker(), prop_oneof![1 => Just(1), 1 => Just(2), 2 => Just(10)], queues, any::<bool>())
+    let queues = prop_oneof![4 => Just(None), 1 => vec(queue(), 0..3).prop_map(Some)];
+    (worker(), prop_oneof![1 => Just(1), 1 => Just(2), 3 => Just(10)], queues, any::<bool>())
         .prop_map(|(worker, size, queues, start_now)| Act::FetchNextBatch { worker, size, queues, start_now })
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
-    let change = |texts: &'static [&'static str]| {
-        prop_oneof![2 => Just(Change::Keep), 3 => select(texts).prop_map(Change::To), 1 => Just(Change::Clear)]
-    };
+    let change = |texts: &'static [&'static str]| prop_oneof![2 => Just(Change::Keep), 3 => select(texts).prop_map(Change::To), 1 => Just(Change::Clear)];
     (change(&TEXTS), change(&TAGS), option::of(priority()), operator(), any::<bool>(), tell()).prop_map(
         |(payload, tags, priority, by, allow_invalid, expected)| Edit {
             payload,

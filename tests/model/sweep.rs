@@ -12,7 +12,8 @@ struct Batch {
 
 impl Model {
     pub fn recover_batch(&mut self, timeout: i64, size: i64, go_on: bool) -> Call {
-        let args = [line! { TimeoutSeconds: timeout, BatchSize: size }, self.go_on("RecoverAbandonedBatch", go_on)].concat();
+        let args =
+            [line! { TimeoutSeconds: timeout, BatchSize: size }, self.go_on("RecoverAbandonedBatch", go_on)].concat();
         let taken = self.abandoned(timeout);
         let batch = self.next_batch("RecoverAbandonedBatch", taken, size, go_on);
         self.recover(&batch.ids);
@@ -42,7 +43,8 @@ impl Model {
     }
 
     pub fn zombies_batch(&mut self, timeout: Option<i64>, size: i64, go_on: bool) -> Call {
-        let args = [line! { TimeoutSeconds: timeout, BatchSize: size }, self.go_on("ArchiveZombiesBatch", go_on)].concat();
+        let args =
+            [line! { TimeoutSeconds: timeout, BatchSize: size }, self.go_on("ArchiveZombiesBatch", go_on)].concat();
         let taken = self.zombies(timeout);
         let batch = self.next_batch("ArchiveZombiesBatch", taken, size, go_on);
         self.bury(&batch.ids, timeout);
@@ -52,7 +54,10 @@ impl Model {
 
     pub fn zombies_all(&mut self, timeout: Option<i64>, size: i64) -> Call {
         let taken = self.zombies(timeout);
-        self.bury(&taken, timeout);
+        for ids in taken.chunks(size as usize) {
+            self.tick();
+            self.bury(ids, timeout);
+        }
         let row = line! { MovedCount: taken.len() as i64, BatchCount: batches(taken.len(), size), SkippedCount: 0 };
         Call::row("ArchiveZombies", line! { TimeoutSeconds: timeout, BatchSize: size }, row)
     }

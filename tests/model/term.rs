@@ -43,7 +43,11 @@ pub enum Term {
     /// What the last call of the same procedure answered in this column.
     Last(&'static str),
     /// What the zombie sweep writes: it names worker and timeout, and ends with the error of the attempt before.
-    Zombie { worker: String, timeout: i64, before: Option<String> },
+    Zombie {
+        worker: String,
+        timeout: i64,
+        before: Option<String>,
+    },
     /// JSON, whatever its spelling.
     Json(serde_json::Value),
     /// A number between two others.

@@ -121,7 +121,8 @@ impl Model {
             let limit = settings.max_workers.map_or(usize::MAX, |limit| (limit as usize).saturating_sub(held));
             room.insert(name.clone(), if open { limit } else { 0 });
         }
-        let mut waiting: Vec<_> = self.jobs.iter().filter_map(|(id, job)| Some((job.turn(self.now)?, id.clone()))).collect();
+        let mut waiting: Vec<_> =
+            self.jobs.iter().filter_map(|(id, job)| Some((job.turn(self.now)?, id.clone()))).collect();
         waiting.sort();
         let mut rows = vec![];
         for (_, id) in waiting {

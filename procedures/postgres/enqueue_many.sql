@@ -18,6 +18,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
+    v_delay interval;
     v_ended text[];
     v_id text;
     v_ids text[];
@@ -144,6 +145,7 @@ BEGIN
         ORDER BY o.ordinal
     LOOP
         v_job := p_jobs -> (v_ordinal - 1);
+        v_delay := make_interval(secs => COALESCE((v_job ->> 'delaySeconds')::double precision, 0));
 
         SELECT e.outcome, e.job_id
         INTO v_outcome, v_id
@@ -154,11 +156,21 @@ BEGIN
             p_job_id => v_job ->> 'jobId',
             p_tags => v_job ->> 'tags',
             p_priority => COALESCE((v_job ->> 'priority')::integer, 10),
-            p_delay_seconds => COALESCE((v_job ->> 'delaySeconds')::integer, 0),
-            p_scheduled_at_utc => (v_job ->> 'scheduledAtUtc')::timestamptz,
+            p_scheduled_at_utc => COALESCE((v_job ->> 'scheduledAtUtc')::timestamptz, v_now + v_delay),
             p_idempotency_key => v_job ->> 'idempotencyKey',
             p_created_by => v_job ->> 'createdBy'
         ) AS e;
+
+        /* The first of its key or id that is no duplicate: it has its place among the others of the array. */
+        IF v_outcome = 'enqueued' THEN
+            UPDATE chokaq.jobs_hot AS h
+            SET
+                arrival = v_number + v_ordinal - 1,
+                scheduled_at_utc = CASE
+                    WHEN v_job ->> 'scheduledAtUtc' IS NOT NULL OR v_delay > interval '0' THEN h.scheduled_at_utc
+                END
+            WHERE h.id = v_id;
+        END IF;
 
         v_ordinals := v_ordinals || v_ordinal;
         v_outcomes := v_outcomes || v_outcome;

@@ -20,6 +20,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     a_delay_and_a_time_together_are_refused,
     many_jobs_are_enqueued_in_order,
     many_jobs_meet_their_duplicates_one_by_one,
+    many_jobs_come_in_as_they_stand_in_the_array,
     many_jobs_of_several_queues_are_counted_each,
     an_empty_array_enqueues_nothing,
     a_bad_element_refuses_the_whole_array_and_names_itself,
@@ -234,6 +235,23 @@ async fn many_jobs_meet_their_duplicates_one_by_one(db: &Db<'_>) -> Result<()> {
     );
     assert_eq!(rows.texts("JobId"), ["a", "old", "old", "a", "c", "c", "A"]);
     assert_eq!(arrange::stats(&mut s, "q").await?["EnqueuedTotal"], 4);
+    Ok(())
+}
+
+/// Also the one whose key stands first with a job that is a duplicate.
+async fn many_jobs_come_in_as_they_stand_in_the_array(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    arrange::pending(&mut s, "other", "old").await?;
+    let jobs = json!([
+        {"queue": "q", "type": "t", "jobId": "old", "idempotencyKey": "k"},
+        {"queue": "q", "type": "t", "jobId": "b", "idempotencyKey": "k"},
+        {"queue": "q", "type": "t", "jobId": "a"},
+    ]);
+    let rows = s.call("EnqueueMany", args! { Jobs: jobs }).await?;
+    assert_eq!(rows.texts("Outcome"), ["duplicate_id", "enqueued", "enqueued"]);
+    let rows = s.call("FetchNextBatch", args! { WorkerId: "w1", Queues: ["q"] }).await?;
+    assert_eq!(rows.texts("JobId"), ["b", "a"]);
+    assert_eq!(rows.column("ScheduledAtUtc"), [Value::Null, Value::Null]);
     Ok(())
 }
 

@@ -17,7 +17,7 @@ pub struct Seen {
     began: Instant,
     revisions: HashMap<u64, i64>,
     tokens: HashMap<i64, u64>,
-    batches: HashMap<u64, Value>,
+    batches: HashMap<u64, String>,
     made: HashMap<String, Value>,
     pub gone: HashMap<&'static str, i64>,
 }
@@ -78,11 +78,13 @@ impl Seen {
             (Term::At(expected), Value::Time(time)) => self.is_at(model, *expected, *time),
             (Term::Revision(token), Value::Int(number)) => return self.bind_revision(*token, *number),
             (Term::Made(name), Value::Text(_)) => self.made.entry(name.clone()).or_insert(value.clone()) == value,
-            (Term::Batch(token), Value::Text(_)) => {
+            (Term::Batch(token), Value::Text(id)) => {
+                /* An engine may spell it in capitals. */
+                let id = id.to_lowercase();
                 let is_new = !self.batches.contains_key(token);
-                let is_other = self.batches.values().all(|batch| batch != value);
-                let known = self.batches.entry(*token).or_insert(value.clone());
-                known == value && (!is_new || is_other)
+                let is_other = self.batches.values().all(|batch| *batch != id);
+                let known = self.batches.entry(*token).or_insert_with(|| id.clone());
+                *known == id && (!is_new || is_other)
             }
             (Term::Zombie { worker, timeout, before }, Value::Text(text)) => {
                 let end = before.as_ref().map(|before| format!("\n{BEFORE}{before}")).unwrap_or_default();

@@ -2,10 +2,16 @@
 //! step the answer is the model's, after each sequence the tables are.
 
 mod check;
+mod draw;
+mod enqueue;
 mod filter;
+mod finish;
+mod history;
 mod invalid;
 mod model;
+mod mutants;
 mod operator;
+mod parts;
 mod purge;
 mod queues;
 mod reads;

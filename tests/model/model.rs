@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use time::{Duration, OffsetDateTime};
 
-use crate::steps::{By, Fence, JOBS, Pick, Tell, Wanted};
-use crate::term::{NULL, Term, Time};
+use crate::history::Act;
+use crate::steps::{JOBS, Pick, Wanted};
+use crate::term::{Term, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -98,26 +99,6 @@ pub struct Totals {
     pub dead_lettered: i64,
     pub resurrected: i64,
     pub purged: i64,
-}
-
-/// A row of the operator history; the columns that are not here are NULL.
-#[derive(Clone, Debug)]
-pub struct Act {
-    pub at: Time,
-    pub action: &'static str,
-    pub job: Option<String>,
-    pub queue: Option<String>,
-    pub kind: Option<String>,
-    pub actor: Option<String>,
-    pub batch: Option<u64>,
-    pub job_count: i64,
-    /// Reason, error, attempts and time of a failure.
-    pub failure: Option<(i64, Term, i64, Time)>,
-    pub old_payload: Option<String>,
-    pub old_tags: Option<String>,
-    pub old_priority: Option<i64>,
-    pub old_key: Option<String>,
-    pub settings: Option<(serde_json::Value, serde_json::Value)>,
 }
 
 #[derive(Clone, Debug)]
@@ -248,98 +229,6 @@ impl Model {
         let queue = self.queue(queue);
         count(&mut queue.totals);
         queue.last_activity = Some(now);
-    }
-
-    /// What a worker says of the run it ends.
-    pub fn fence(&self, id: &str, fence: &Fence) -> Claimed {
-        let job = self.jobs.get(id);
-        let tell = |tell, number: Option<i64>| match tell {
-            Tell::Nothing => None,
-            Tell::Right => Some(number.unwrap_or(0)),
-            Tell::Wrong => Some(number.unwrap_or(0) + 1),
-        };
-        Claimed {
-            worker: match fence.worker {
-                By::Holder => job.and_then(|job| job.worker.clone()),
-                By::Nobody => None,
-                By::Worker(name) => Some(name.to_owned()),
-            },
-            attempt: tell(fence.attempt, job.map(|job| job.attempts)),
-            resurrects: tell(fence.resurrects, job.map(|job| job.resurrects)),
-        }
-    }
-
-    /// The job goes to the DLQ; without a new error it keeps that of the attempt before.
-    pub fn dead_letter(&mut self, id: &str, reason: i64, error: Term, moved_by: Option<&str>) {
-        let (now, revision) = (self.now, self.fresh());
-        let job = self.job(id);
-        job.pillar = Pillar::Dlq { reason, failed: now };
-        job.revision = revision;
-        job.updated = now;
-        if error != NULL {
-            job.error = error;
-        }
-        if moved_by.is_some() {
-            job.modified_by = moved_by.map(str::to_owned);
-        }
-        let queue = job.queue.clone();
-        self.count(&queue, |totals| totals.dead_lettered += 1);
-        self.queue(&queue).failed.push(now);
-    }
-
-    /// An act on a job, as the job is now.
-    pub fn act_on(&self, action: &'static str, id: &str, actor: &str) -> Act {
-        let job = &self.jobs[id];
-        Act {
-            job: Some(id.to_owned()),
-            queue: Some(job.queue.clone()),
-            kind: Some(job.kind.clone()),
-            failure: job.failed().map(|(reason, failed)| (reason, job.error.clone(), job.attempts, failed)),
-            ..self.act(action, Some(actor))
-        }
-    }
-
-    pub fn act(&self, action: &'static str, actor: Option<&str>) -> Act {
-        Act {
-            at: self.now,
-            action,
-            job: None,
-            queue: None,
-            kind: None,
-            actor: actor.map(str::to_owned),
-            batch: None,
-            job_count: 1,
-            failure: None,
-            old_payload: None,
-            old_tags: None,
-            old_priority: None,
-            old_key: None,
-            settings: None,
-        }
-    }
-}
-
-/// Worker, attempt and resurrections as a caller says them; None: whatever they are.
-#[derive(Clone, Debug)]
-pub struct Claimed {
-    pub worker: Option<String>,
-    pub attempt: Option<i64>,
-    pub resurrects: Option<i64>,
-}
-
-impl Claimed {
-    /// Of a run: there is none before the first.
-    pub fn run(self) -> Self {
-        Self { attempt: self.attempt.map(|attempt| attempt.max(1)), ..self }
-    }
-
-    pub fn is_owner(&self, job: &Job) -> bool {
-        self.worker.is_none() || self.worker == job.worker
-    }
-
-    pub fn is_stale(&self, job: &Job) -> bool {
-        self.attempt.is_some_and(|attempt| attempt != job.attempts)
-            || self.resurrects.is_some_and(|count| count != job.resurrects)
     }
 }
 

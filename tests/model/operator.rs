@@ -172,7 +172,9 @@ impl Model {
                 (id.clone(), "resurrected")
             }
         });
-        found.collect()
+        let found = found.collect();
+        self.sort_batch(batch);
+        found
     }
 
     pub fn resurrect_jobs(&mut self, picks: &[Pick], by: &'static str) -> Call {
@@ -288,6 +290,7 @@ impl Model {
             };
             found.push((id.clone(), outcome));
         }
+        self.sort_batch(batch);
         found
     }
 }

@@ -2,8 +2,9 @@
 
 use chokaq_tests::Code;
 
+use crate::history::Act;
 use crate::line;
-use crate::model::{Act, Job, Model, Pillar};
+use crate::model::{Job, Model, Pillar};
 use crate::operator::how_many;
 use crate::steps::{Filter, Pick};
 use crate::sweep::batches;
@@ -49,6 +50,7 @@ impl Model {
             self.count(&job.queue, |totals| totals.purged += 1);
             found.push((id.clone(), "purged"));
         }
+        self.sort_batch(batch);
         found
     }
 

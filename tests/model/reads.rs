@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::line;
-use crate::model::{Act, Job, Model, Pillar};
+use crate::model::{Job, Model, Pillar};
 use crate::steps::{Filter, Pick};
 use crate::term::{Call, Line, NULL, Term, Time};
 
@@ -99,25 +99,6 @@ impl Model {
             KitVersion: Term::Unknown, ContractVersion: Term::Unknown, Dialect: Term::Unknown, ServerTimeUtc: self.now,
         };
         Call::row("GetVersion", vec![], row)
-    }
-}
-
-impl Act {
-    /// What every reader of the history sees of it.
-    pub fn row(&self) -> Line {
-        let failure = match &self.failure {
-            Some((reason, error, attempts, failed)) => line! {
-                FailureReason: *reason, ErrorDetails: error.clone(), AttemptCount: *attempts, FailedAtUtc: *failed,
-            },
-            None => line! { FailureReason: NULL, ErrorDetails: NULL, AttemptCount: NULL, FailedAtUtc: NULL },
-        };
-        let what = line! {
-            AtUtc: self.at, Action: self.action, JobId: self.job.clone(), Queue: self.queue.clone(),
-            Type: self.kind.clone(), Actor: self.actor.clone(), Login: Term::Unknown,
-            BatchId: self.batch.map_or(NULL, Term::Batch), OldPayload: self.old_payload.clone(),
-            OldTags: self.old_tags.clone(), OldPriority: self.old_priority, OldIdempotencyKey: self.old_key.clone(),
-        };
-        [what, failure].concat()
     }
 }
 

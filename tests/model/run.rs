@@ -52,6 +52,8 @@ pub struct System {
     trace: Vec<String>,
     /// How often each procedure answered what.
     pub answers: BTreeMap<(&'static str, String), u64>,
+    /// How many sequences there were, and how many were too slow to tell anything.
+    pub count: u64,
     pub too_slow: u64,
 }
 
@@ -68,12 +70,14 @@ impl System {
             last: HashMap::new(),
             trace: vec![],
             answers: BTreeMap::new(),
+            count: 0,
             too_slow: 0,
         })
     }
 
     /// One sequence, from an empty database.
     pub async fn sequence(&mut self, steps: &[Step]) -> Result<()> {
+        self.count += 1;
         let began = Instant::now();
         let result = match AssertUnwindSafe(self.follow(steps)).catch_unwind().await {
             Ok(result) => result,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use chokaq_tests::{Row, recount};
 
+use crate::history::Act;
 use crate::line;
-use crate::model::{Act, Job, Pillar};
+use crate::model::{Job, Pillar};
 use crate::run::System;
-use crate::term::{Line, Term};
 
 const HOT: &str = "
     SELECT Id AS JobId, Queue, Type, Payload, Tags, IdempotencyKey, Priority, Status, DueAtUtc, FirstDueAtUtc,
@@ -84,15 +84,5 @@ impl System {
             self.seen.compare_row(&self.model, &act.whole(), row)?;
         }
         Ok(())
-    }
-}
-
-impl Act {
-    fn whole(&self) -> Line {
-        let (old, new) = match &self.settings {
-            Some((old, new)) => (Term::Json(old.clone()), Term::Json(new.clone())),
-            None => (crate::term::NULL, crate::term::NULL),
-        };
-        [self.row(), line! { JobCount: self.job_count, OldSettings: old, NewSettings: new }].concat()
     }
 }

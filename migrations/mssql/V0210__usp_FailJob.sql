@@ -86,7 +86,7 @@ BEGIN
 
             SET @Outcome = CASE
                     WHEN @Queue IS NULL THEN chokaq.fn_ExplainMiss(@Id, @Owner, @Attempt, @ResurrectCount, 'DLQ')
-                    WHEN @Worker <> @Owner THEN 'not_owner'
+                    WHEN @Worker <> @Owner COLLATE Latin1_General_BIN2 THEN 'not_owner'
                     WHEN @Status <> 2 THEN 'not_processing'
                     WHEN @Attempts <> @Attempt OR @Resurrections <> @ResurrectCount THEN 'stale_attempt'
                 END;

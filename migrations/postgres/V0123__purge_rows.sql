@@ -11,6 +11,8 @@ LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    v_batch_id uuid := gen_random_uuid();
 BEGIN
     WITH gone AS (
         DELETE FROM chokaq.jobs_dlq AS d
@@ -29,10 +31,9 @@ BEGIN
         old_tags, old_priority, old_idempotency_key
     )
     SELECT
-        'purged', g.id, g.queue, g.type, p_purged_by, b.batch_id, g.failure_reason, g.error_details,
+        'purged', g.id, g.queue, g.type, p_purged_by, v_batch_id, g.failure_reason, g.error_details,
         g.attempt_count, g.failed_at_utc, g.tags, g.priority, g.idempotency_key
     FROM gone AS g
-    CROSS JOIN (SELECT gen_random_uuid() AS batch_id) AS b
     ORDER BY g.id;
 
     PERFORM chokaq.fold_sometimes();

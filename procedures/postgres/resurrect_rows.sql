@@ -14,6 +14,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_back text[];
+    v_batch_id uuid := gen_random_uuid();
     v_now timestamptz := clock_timestamp();
     v_number bigint := nextval('chokaq.job_numbers');
 BEGIN
@@ -50,10 +51,9 @@ BEGIN
         old_priority, old_idempotency_key
     )
     SELECT
-        'resurrected', g.id, g.queue, g.type, p_resurrected_by, b.batch_id, g.failure_reason, g.error_details,
+        'resurrected', g.id, g.queue, g.type, p_resurrected_by, v_batch_id, g.failure_reason, g.error_details,
         g.attempt_count, g.failed_at_utc, NULLIF(g.priority, 10), g.idempotency_key
     FROM gone AS g
-    CROSS JOIN (SELECT gen_random_uuid() AS batch_id) AS b
     ORDER BY g.id;
 
     PERFORM chokaq.fold_sometimes();

@@ -14,6 +14,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     a_job_too_old_for_its_next_run_has_expired,
     failing_again_says_so_to_the_same_owner,
     what_cannot_be_failed_says_why,
+    a_worker_spelled_in_another_case_is_another_worker,
     an_error_is_kept_between_the_attempts,
 ];
 
@@ -169,5 +170,17 @@ async fn an_error_is_kept_between_the_attempts(db: &Db<'_>) -> Result<()> {
     let args = args! { JobId: "a1", WorkerId: "w1", Attempt: 2, FailureReason: 6, ErrorDetails: "second" };
     s.call("FailJob", args).await?;
     assert_eq!(arrange::job(&mut s, "a1").await?["ErrorDetails"], "second");
+    Ok(())
+}
+
+/// Whatever the database's own collation says.
+async fn a_worker_spelled_in_another_case_is_another_worker(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    let args = || args! { JobId: "a1", WorkerId: "W1", Attempt: 1, FailureReason: 8, ErrorDetails: "e" };
+    arrange::fetched(&mut s, "q", "a1").await?;
+    assert_eq!(s.outcome("FailJob", args()).await?, "not_owner");
+    s.call("MarkAsProcessing", args! { JobId: "a1", WorkerId: "w1" }).await?;
+    assert_eq!(s.outcome("FailJob", args()).await?, "not_owner");
+    assert_eq!(fail(&mut s, "a1", 1, 8).await?["Outcome"], "rescheduled");
     Ok(())
 }

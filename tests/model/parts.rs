@@ -10,9 +10,9 @@ use crate::steps::*;
 const QUEUES: [&str; 3] = ["a", "A", "b"];
 const TYPES: [&str; 2] = ["t", "T"];
 const WORKERS: [&str; 3] = ["w1", "w2", "W1"];
-const OPERATORS: [&str; 2] = ["ann", "bob"];
-const TEXTS: [&str; 6] = ["{}", r#"{"n": 1}"#, "", "{broken", "100%_[x]' 😀", "7"];
-const TAGS: [&str; 3] = ["red", "", "x_y%"];
+const OPERATORS: [&str; 2] = ["ann", "Ann"];
+const TEXTS: [&str; 7] = ["{}", r#"{"n": 1}"#, r#"{"N": 1}"#, "", "{broken", "100%_[x]' 😀", "7"];
+const TAGS: [&str; 4] = ["red", "RED", "", "x_y%"];
 const ERRORS: [&str; 2] = ["boom", "100%_[x]'"];
 const SEARCHES: [&str; 5] = ["oom", "%_[", "red", "j1", "BOOM"];
 

@@ -78,11 +78,19 @@ impl System {
     /// One sequence, from an empty database.
     pub async fn sequence(&mut self, steps: &[Step]) -> Result<()> {
         self.count += 1;
+        if self.count.is_multiple_of(100) {
+            println!("{}: {} sequences", self.engine, self.count);
+        }
         let began = Instant::now();
         let result = match AssertUnwindSafe(self.follow(steps)).catch_unwind().await {
             Ok(result) => result,
             Err(panic) => Err(anyhow!("{}", chokaq_tests::runner::message(&*panic))),
         };
+        if result.is_err() {
+            for session in &mut self.sessions {
+                session.rollback().await?;
+            }
+        }
         if result.is_err() && began.elapsed() > TOO_SLOW {
             self.too_slow += 1;
             return Ok(());
@@ -91,9 +99,6 @@ impl System {
     }
 
     async fn follow(&mut self, steps: &[Step]) -> Result<()> {
-        for session in &mut self.sessions {
-            session.rollback().await?;
-        }
         self.empty().await?;
         let epoch = self.owner.now().await?.replace_nanosecond(0)?;
         self.model = Model::new(epoch);

@@ -272,10 +272,20 @@ BEGIN
                 INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, HOLDLOCK, ROWLOCK, FORCESEEK) ON h.Id = k.GivenId
                 OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
-                UPDATE a
-                SET Outcome = 'duplicate_id', JobId = m.JobId
-                FROM @Asked AS a
-                INNER JOIN @Met AS m ON m.Ordinal = a.Ordinal;
+                /* One that shares its key with an earlier job waits for what becomes of that one: the key decides first. */
+                IF EXISTS (SELECT 1 FROM @Met AS m)
+                    UPDATE a
+                    SET Outcome = 'duplicate_id', JobId = m.JobId
+                    FROM @Asked AS a
+                    INNER JOIN @Met AS m ON m.Ordinal = a.Ordinal
+                    INNER JOIN (
+                        SELECT
+                            w.Ordinal,
+                            ROW_NUMBER() OVER (PARTITION BY w.IdempotencyKey ORDER BY w.Ordinal) AS KeyPlace
+                        FROM @Asked AS w
+                        WHERE w.Outcome IS NULL
+                    ) AS f ON f.Ordinal = a.Ordinal
+                    WHERE a.IdempotencyKey IS NULL OR f.KeyPlace = 1;
 
                 UPDATE a
                 SET Outcome = 'adding', JobId = COALESCE(a.GivenId, chokaq.fn_JobIdAt(@Now, NEWID()))
@@ -288,7 +298,9 @@ BEGIN
                     FROM @Asked AS w
                     WHERE w.Outcome IS NULL
                 ) AS f ON f.Ordinal = a.Ordinal
-                WHERE (a.IdempotencyKey IS NULL OR f.KeyPlace = 1) AND (a.GivenId IS NULL OR f.IdPlace = 1);
+                WHERE (a.IdempotencyKey IS NULL OR f.KeyPlace = 1)
+                    AND (a.GivenId IS NULL OR f.IdPlace = 1)
+                    AND NOT EXISTS (SELECT 1 FROM @Met AS m WHERE m.Ordinal = a.Ordinal);
 
                 INSERT INTO chokaq.JobsHot (
                     Id,

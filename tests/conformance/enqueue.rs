@@ -227,13 +227,23 @@ async fn many_jobs_meet_their_duplicates_one_by_one(db: &Db<'_>) -> Result<()> {
         {"queue": "q", "type": "t", "jobId": "c", "idempotencyKey": "n"},
         {"queue": "q", "type": "t", "jobId": "d", "idempotencyKey": "n"},
         {"queue": "q", "type": "t", "jobId": "A"},
+        {"queue": "q", "type": "t", "jobId": "old", "idempotencyKey": "n"},
     ]);
     let rows = s.call("EnqueueMany", args! { Jobs: jobs }).await?;
     assert_eq!(
         rows.texts("Outcome"),
-        ["enqueued", "duplicate_id", "duplicate_key", "duplicate_id", "enqueued", "duplicate_key", "enqueued"]
+        [
+            "enqueued",
+            "duplicate_id",
+            "duplicate_key",
+            "duplicate_id",
+            "enqueued",
+            "duplicate_key",
+            "enqueued",
+            "duplicate_key"
+        ]
     );
-    assert_eq!(rows.texts("JobId"), ["a", "old", "old", "a", "c", "c", "A"]);
+    assert_eq!(rows.texts("JobId"), ["a", "old", "old", "a", "c", "c", "A", "c"]);
     assert_eq!(arrange::stats(&mut s, "q").await?["EnqueuedTotal"], 4);
     Ok(())
 }

@@ -74,7 +74,7 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
         ),
         (
             "FailJob",
-            20,
+            35,
             (a(Wanted::Processing), fence(), reason(), error(), option::of(delay()))
                 .prop_map(|(job, fence, reason, error, retry_after)| A::FailJob {
                     job,
@@ -239,7 +239,7 @@ pub fn acts() -> Vec<(&'static str, u32, BoxedStrategy<Act>)> {
             set(select(vec![None, Some(0), Some(1), Some(2), Some(9)]).prop_map(Setting::MaxWorkers)).boxed(),
         ),
         ("SetQueueZombieTimeout", 4, set(option::of(select(vec![500, 2000])).prop_map(Setting::ZombieTimeout)).boxed()),
-        ("SetQueueRetryPolicy", 8, set(policy().prop_map(Setting::RetryPolicy)).boxed()),
+        ("SetQueueRetryPolicy", 12, set(policy().prop_map(Setting::RetryPolicy)).boxed()),
         ("GetQueues", 2, option::of(queue()).prop_map(A::GetQueues).boxed()),
         ("GetQueueStats", 5, option::of(queue()).prop_map(A::GetQueueStats).boxed()),
         ("GetSummaryStats", 3, Just(A::GetSummaryStats).boxed()),

@@ -176,7 +176,7 @@ pub fn filter() -> impl Strategy<Value = Filter> {
 pub fn policy() -> impl Strategy<Value = Policy> {
     let age = prop_oneof![2 => Just((None, false)), 2 => Just((Some(2000), false)), 1 => Just((None, true))];
     (
-        option::of(1..4i64),
+        select(vec![None, Some(1), Some(1), Some(2), Some(3)]),
         option::of(select(vec![0, 500, 1500])),
         option::of(select(vec![1.0, 2.0])),
         option::of(select(vec![500, 3600])),

@@ -210,8 +210,8 @@ pub trait Connection: Send + Sync {
 /// Runs a call and reads each row.
 pub(crate) async fn rows<T: FromRow>(connection: &impl Connection, call: Call<'_>) -> Result<Vec<T>> {
     let procedure = call.procedure.name;
-    let rows = connection.run(call).await?;
-    rows.iter()
+    let mut rows = connection.run(call).await?;
+    rows.iter_mut()
         .map(T::from_row)
         .collect::<std::result::Result<_, _>>()
         .map_err(|error| Error::new(ErrorKind::SchemaMismatch, error.to_string()).with_procedure(procedure))

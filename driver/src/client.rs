@@ -60,18 +60,20 @@ pub struct Builder {
     pub(crate) connect_timeout: Duration,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry: Retry,
+    pub(crate) prepared: bool,
     check_version: bool,
 }
 
 impl Default for Builder {
-    /// Ten connections, 15 seconds for a connection, 30 seconds for a call, [`Retry::default`], and the check of the
-    /// version.
+    /// Ten connections, 15 seconds for a connection, 30 seconds for a call, [`Retry::default`], prepared calls, and
+    /// the check of the version.
     fn default() -> Self {
         Self {
             pool_size: 10,
             connect_timeout: Duration::from_secs(15),
             timeout: Some(Duration::from_secs(30)),
             retry: Retry::default(),
+            prepared: true,
             check_version: true,
         }
     }
@@ -113,6 +115,19 @@ impl Builder {
     #[must_use]
     pub fn check_version(mut self, check: bool) -> Self {
         self.check_version = check;
+        self
+    }
+
+    /// Whether PostgreSQL keeps a call that is made again over the same connection as a prepared statement, at most 100
+    /// of each connection; that saves a fifth of a short call. So does `prepared=false` in the URL.
+    ///
+    /// **Switch it off behind a proxy that pools transactions and does not keep statements apart**: PgBouncer before
+    /// 1.21 or with `max_prepared_statements = 0`, in pool mode `transaction` or `statement`. There one client may meet
+    /// the statement of another under the same name. A pool that notices stops to prepare, but it may notice too late.
+    /// It does not matter to [`on_postgres`], which prepares nothing, nor to T-SQL.
+    #[must_use]
+    pub fn prepared(mut self, prepared: bool) -> Self {
+        self.prepared = prepared;
         self
     }
 

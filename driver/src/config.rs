@@ -60,6 +60,9 @@ impl fmt::Display for Dialect {
 ///   `trust_server_certificate_ca=FILE` trusts that certificate too.
 /// - Both: `trust_server_certificate=true` encrypts and checks nothing, for a server with a test certificate.
 ///
+/// **Proxies.** `postgres`: `prepared=false` for one that pools transactions and does not keep prepared statements, see
+/// [`Builder::prepared`](crate::Builder::prepared).
+///
 /// Other parameters: `postgres` takes those of libpq that `tokio-postgres` knows; `mssql` takes `application_name` and
 /// `instance`. One that is not known is an error that lists the known ones.
 #[derive(Clone)]

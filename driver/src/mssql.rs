@@ -138,7 +138,7 @@ where
             }
             CommandItem::Row(row) => {
                 let values = row.into_iter().zip(columns.iter()).map(|(data, name)| read_value(data, name));
-                rows.push(Row { columns: Arc::clone(&columns), values: values.collect::<Result<_>>()? });
+                rows.push(Row::new(Arc::clone(&columns), values.collect::<Result<_>>()?));
             }
             CommandItem::ReturnStatus(_) | CommandItem::ReturnValue(_) | CommandItem::RowsAffected(_) => {}
         }
@@ -159,8 +159,7 @@ where
         return Ok(call.arguments.iter().map(|(name, argument)| (*name, Cow::Borrowed(argument))).collect());
     }
     let stored = |(name, argument): &'a (&'static str, Argument<'_>)| {
-        let parameter = format!("@{}", pascal_case(name));
-        Ok((*name, Cow::Owned(argument.for_postgres(&parameter)?)))
+        Ok((*name, argument.for_postgres(|| format!("@{}", pascal_case(name)))?))
     };
     call.arguments.iter().map(stored).collect()
 }

@@ -70,7 +70,7 @@ impl Pooled {
         let engine = match &config.target {
             Target::Mssql(target) => Engine::Mssql(Sessions::connect((**target).clone(), &options).await?),
             Target::Postgres(target) => {
-                Engine::Postgres(Sessions::connect(PostgresSession::target(target)?, &options).await?)
+                Engine::Postgres(Sessions::connect(PostgresSession::shared(target, options.prepared)?, &options).await?)
             }
         };
         let shared = Shared { config, engine, retry: options.retry };

@@ -1,5 +1,9 @@
 //! PostgreSQL: connecting, and how a call is said there.
 
+mod session;
+mod statements;
+
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,9 +18,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::call::{Call, Connection, Kind};
 use crate::config::PostgresTarget;
 use crate::error::{Error, ErrorKind, Result};
-use crate::pool::Session;
-use crate::tls;
 use crate::value::{Argument, Row, Value, pascal_case};
+
+pub(crate) use session::PostgresSession;
 
 /// Calls over a connection or a transaction of the caller, see [`on_postgres`](crate::on_postgres).
 #[derive(Debug)]
@@ -44,90 +48,48 @@ pub(crate) async fn connect(target: &PostgresTarget, tls: MakeRustlsConnect) -> 
     Ok(client)
 }
 
-/// A connection of the pool.
-pub(crate) struct PostgresSession {
-    client: Client,
-    tls: MakeRustlsConnect,
-    /// A call was sent and not answered to its end.
-    busy: bool,
-    /// The server was told to give it up.
-    cancelled: bool,
-    /// A call ended with the connection; the client itself may learn that a moment later.
-    lost: bool,
-}
-
-impl PostgresSession {
-    /// Reads the trusted certificates, once for the whole pool.
-    pub(crate) fn target(target: &PostgresTarget) -> Result<(PostgresTarget, MakeRustlsConnect)> {
-        Ok((target.clone(), tls::connector(target)?))
-    }
-}
-
-impl Session for PostgresSession {
-    type Target = (PostgresTarget, MakeRustlsConnect);
-
-    async fn open((target, tls): &Self::Target) -> Result<Self> {
-        let client = connect(target, tls.clone()).await?;
-        Ok(Self { client, tls: tls.clone(), busy: false, cancelled: false, lost: false })
-    }
-
-    async fn run(&mut self, call: &Call<'_>) -> Result<Vec<Row>> {
-        self.busy = true;
-        let outcome = run(&self.client, call).await;
-        self.busy = false;
-        self.lost = outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::Connection);
-        outcome
-    }
-
-    async fn ping(&mut self) -> Result<()> {
-        self.client.simple_query("").await.map_err(from_call)?;
-        Ok(())
-    }
-
-    async fn cancel(&mut self) {
-        // If the server cannot be reached there is nothing left to end.
-        let _ = self.client.cancel_token().cancel_query(self.tls.clone()).await;
-        self.cancelled = true;
-    }
-
-    fn is_usable(&self) -> bool {
-        !self.busy && !self.lost && !self.client.is_closed()
-    }
-}
-
-impl Drop for PostgresSession {
-    /// PostgreSQL works on for a client that has gone: a call whose future was dropped is cancelled from here.
-    fn drop(&mut self) {
-        let unanswered = self.busy && !self.cancelled;
-        if let (true, Ok(runtime)) = (unanswered, tokio::runtime::Handle::try_current()) {
-            let (token, tls) = (self.client.cancel_token(), self.tls.clone());
-            runtime.spawn(async move { token.cancel_query(tls).await });
-        }
-    }
-}
-
-/// Runs a call in one round trip: nothing is prepared, so that a transaction-pooling proxy may stand between.
+/// Runs a call in one round trip and leaves nothing in the session, so that any proxy may stand between.
 pub(crate) async fn run<T: GenericClient + Sync>(client: &T, call: &Call<'_>) -> Result<Vec<Row>> {
-    let named = |error: Error| error.with_procedure(call.procedure.name);
-    let arguments = call
-        .arguments
-        .iter()
-        .map(|(name, argument)| argument.for_postgres(&format!("p_{name}")))
-        .collect::<Result<Vec<_>>>()
-        .map_err(named)?;
-    let typed: Vec<(&(dyn ToSql + Sync), Type)> =
-        arguments.iter().map(|argument| (argument as _, type_of(argument))).collect();
-    let rows = client.query_typed(&statement(call), &typed).await.map_err(|error| named(from_call(error)))?;
+    let arguments = storable(call)?;
+    let rows = query(client, &statement(call), &arguments).await;
+    read(call, rows.map_err(from_call), None)
+}
 
+async fn query<T: GenericClient + Sync>(
+    client: &T,
+    sql: &str,
+    arguments: &[Cow<'_, Argument<'_>>],
+) -> std::result::Result<Vec<tokio_postgres::Row>, tokio_postgres::Error> {
+    let typed: Vec<(&(dyn ToSql + Sync), Type)> =
+        arguments.iter().map(|argument| (&**argument as _, type_of(argument))).collect();
+    client.query_typed(sql, &typed).await
+}
+
+/// The arguments as PostgreSQL can store them.
+fn storable<'a>(call: &'a Call<'_>) -> Result<Vec<Cow<'a, Argument<'a>>>> {
+    let stored = |(name, argument): &'a (&'static str, Argument<'_>)| argument.for_postgres(|| format!("p_{name}"));
+    let arguments = call.arguments.iter().map(stored).collect::<Result<_>>();
+    arguments.map_err(|error| error.with_procedure(call.procedure.name))
+}
+
+/// Reads the rows of an answer; the names of its columns are given when they are known already.
+fn read(call: &Call<'_>, rows: Result<Vec<tokio_postgres::Row>>, columns: Option<Arc<[String]>>) -> Result<Vec<Row>> {
+    let named = |error: Error| error.with_procedure(call.procedure.name);
+    let rows = rows.map_err(named)?;
     let Some(first) = rows.first() else {
         return Ok(Vec::new());
     };
-    let columns: Arc<[String]> = first.columns().iter().map(|column| pascal_case(column.name())).collect();
+    let columns = columns.unwrap_or_else(|| names(first.columns()));
     let read = |row: &tokio_postgres::Row| {
         let values = (0..row.len()).map(|position| read_value(row, position)).collect::<Result<_>>()?;
-        Ok(Row { columns: Arc::clone(&columns), values })
+        Ok(Row::new(Arc::clone(&columns), values))
     };
     rows.iter().map(read).collect::<Result<_>>().map_err(named)
+}
+
+/// The contract's names of these columns.
+fn names(columns: &[tokio_postgres::Column]) -> Arc<[String]> {
+    columns.iter().map(|column| pascal_case(column.name())).collect()
 }
 
 fn statement(call: &Call<'_>) -> String {

@@ -16,8 +16,8 @@ macro_rules! row {
         }
 
         impl $crate::value::FromRow for $name {
-            fn from_row(row: &$crate::value::Row) -> std::result::Result<Self, $crate::value::ReadError> {
-                Ok(Self { $($field: row.get($column)?,)+ })
+            fn from_row(row: &mut $crate::value::Row) -> std::result::Result<Self, $crate::value::ReadError> {
+                Ok(Self { $($field: row.take($column)?,)+ })
             }
         }
     };
@@ -54,13 +54,10 @@ macro_rules! outcome {
         }
 
         impl $crate::value::FromValue for $name {
-            fn from_value(value: $crate::value::Value) -> Option<Self> {
-                match value {
-                    $crate::value::Value::Text(word) => match word.as_str() {
-                        $($word => Some(Self::$variant),)+
-                        _ => None,
-                    },
-                    _ => None,
+            fn from_value(value: $crate::value::Value) -> std::result::Result<Self, $crate::value::Value> {
+                match &value {
+                    $($crate::value::Value::Text(word) if word == $word => Ok(Self::$variant),)+
+                    _ => Err(value),
                 }
             }
         }

@@ -40,10 +40,10 @@ macro_rules! numbered {
         }
 
         impl FromValue for $name {
-            fn from_value(value: Value) -> Option<Self> {
+            fn from_value(value: Value) -> Result<Self, Value> {
                 match value {
-                    $(Value::Int($number) => Some(Self::$variant),)+
-                    _ => None,
+                    $(Value::Int($number) => Ok(Self::$variant),)+
+                    other => Err(other),
                 }
             }
         }

@@ -44,13 +44,14 @@ impl<'a> Argument<'a> {
     }
 
     /// The argument for PostgreSQL, which cannot store U+0000. A failure is recorded all the same; anything else would
-    /// not be kept to the letter, and is refused.
-    pub fn for_postgres(&'a self, parameter: &str) -> Result<Self> {
+    /// not be kept to the letter, and is refused by the parameter's name.
+    pub fn for_postgres(&'a self, parameter: impl FnOnce() -> String) -> Result<Cow<'a, Self>> {
         match self {
-            Self::Time(instant) => Ok(Self::Time(in_utc(*instant, parameter)?)),
-            argument if !argument.holds_nul() => Ok(argument.clone()),
-            Self::Evidence(Some(text)) => Ok(Self::Evidence(Some(text.replace('\0', "\u{FFFD}").into()))),
+            Self::Time(instant) => Ok(Cow::Owned(Self::Time(in_utc(*instant, &parameter())?))),
+            argument if !argument.holds_nul() => Ok(Cow::Borrowed(argument)),
+            Self::Evidence(Some(text)) => Ok(Cow::Owned(Self::Evidence(Some(text.replace('\0', "\u{FFFD}").into())))),
             _ => {
+                let parameter = parameter();
                 let message = format!("{parameter} must not hold the character U+0000, which PostgreSQL cannot store.");
                 Err(Error::new(ErrorKind::InvalidArgument, message))
             }
@@ -104,10 +105,10 @@ pub enum Value {
 /// One row of a result; the names of its columns are shared by all of them.
 #[derive(Debug)]
 pub struct Row {
-    /// In the contract's spelling, `FailedAtUtc`.
-    pub columns: Arc<[String]>,
-    /// One for each column.
-    pub values: Vec<Value>,
+    columns: Arc<[String]>,
+    values: Vec<Value>,
+    /// Where the next column is looked for first: structs name them in the order in which they come.
+    next: usize,
 }
 
 /// A result that is not what the contract promises.
@@ -116,92 +117,77 @@ pub struct Row {
 pub struct ReadError(String);
 
 impl Row {
-    /// Reads a column by its name in the contract.
-    pub fn get<T: FromValue>(&self, column: &str) -> std::result::Result<T, ReadError> {
-        let position = self
-            .columns
-            .iter()
-            .position(|name| name == column)
+    /// A row whose columns have the contract's names, `FailedAtUtc`; one value for each.
+    pub fn new(columns: Arc<[String]>, values: Vec<Value>) -> Self {
+        Self { columns, values, next: 0 }
+    }
+
+    /// Takes the value of a column out, by its name in the contract; what is left of it is NULL.
+    pub fn take<T: FromValue>(&mut self, column: &str) -> std::result::Result<T, ReadError> {
+        let position = (self.next..self.columns.len())
+            .chain(0..self.next)
+            .find(|position| self.columns[*position] == column)
             .ok_or_else(|| ReadError(format!("the result has no column {column}")))?;
-        let value = self.values.get(position).cloned().unwrap_or(Value::Null);
-        let shown = match &value {
-            // Never a payload in an error message.
-            Value::Text(text) if text.len() > 40 => format!("a text of {} bytes", text.len()),
-            other => format!("{other:?}"),
-        };
-        T::from_value(value).ok_or_else(|| ReadError(format!("column {column} cannot be {shown}")))
+        self.next = position + 1;
+        let value = self.values.get_mut(position).map_or(Value::Null, |value| std::mem::replace(value, Value::Null));
+        T::from_value(value).map_err(|value| {
+            let shown = match value {
+                // Never a payload in an error message.
+                Value::Text(text) if text.len() > 40 => format!("a text of {} bytes", text.len()),
+                other => format!("{other:?}"),
+            };
+            ReadError(format!("column {column} cannot be {shown}"))
+        })
     }
 }
 
 /// A struct that is read from a row.
 pub trait FromRow: Sized {
-    /// Reads every field by the name of its column.
-    fn from_row(row: &Row) -> std::result::Result<Self, ReadError>;
+    /// Reads every field by the name of its column, which takes its value out.
+    fn from_row(row: &mut Row) -> std::result::Result<Self, ReadError>;
 }
 
-/// A type that a value of a result is read as; `None` when the value is of another kind.
+/// A type that a value of a result is read as.
 pub trait FromValue: Sized {
-    /// Reads the value.
-    fn from_value(value: Value) -> Option<Self>;
+    /// Reads the value; gives it back when it is of another kind.
+    fn from_value(value: Value) -> std::result::Result<Self, Value>;
 }
 
 impl<T: FromValue> FromValue for Option<T> {
-    fn from_value(value: Value) -> Option<Self> {
+    fn from_value(value: Value) -> std::result::Result<Self, Value> {
         match value {
-            Value::Null => Some(None),
+            Value::Null => Ok(None),
             value => T::from_value(value).map(Some),
         }
     }
 }
 
-impl FromValue for String {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
+/// A type that one kind of value holds.
+macro_rules! held_by {
+    ($($variant:ident: $type:ty;)+) => {
+        $(impl FromValue for $type {
+            fn from_value(value: Value) -> std::result::Result<Self, Value> {
+                match value {
+                    Value::$variant(held) => Ok(held),
+                    other => Err(other),
+                }
+            }
+        })+
+    };
 }
 
-impl FromValue for i64 {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Int(number) => Some(number),
-            _ => None,
-        }
-    }
+held_by! {
+    Text: String;
+    Int: i64;
+    Float: f64;
+    Flag: bool;
+    Time: OffsetDateTime;
 }
 
 impl FromValue for i32 {
-    fn from_value(value: Value) -> Option<Self> {
-        i64::from_value(value)?.try_into().ok()
-    }
-}
-
-impl FromValue for f64 {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Float(number) => Some(number),
-            _ => None,
-        }
-    }
-}
-
-impl FromValue for bool {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Flag(flag) => Some(flag),
-            _ => None,
-        }
-    }
-}
-
-impl FromValue for OffsetDateTime {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Time(instant) => Some(instant),
-            _ => None,
-        }
+    fn from_value(value: Value) -> std::result::Result<Self, Value> {
+        let number = i64::from_value(value)?;
+        number.try_into().map_err(|_| Value::Int(number))
     }
 }
 
@@ -240,28 +226,30 @@ mod tests {
 
     #[test]
     fn a_column_is_found_by_name_and_a_wrong_kind_is_told() {
-        let row = Row {
-            columns: Arc::new(["JobId".to_owned(), "Count".to_owned()]),
-            values: vec![Value::Text("a".repeat(100)), Value::Int(1 << 40)],
+        let row = || {
+            let columns = Arc::new(["JobId".to_owned(), "Count".to_owned()]);
+            Row::new(columns, vec![Value::Text("a".repeat(100)), Value::Int(1 << 40)])
         };
-        assert_eq!(row.get::<i64>("Count").unwrap(), 1 << 40);
-        assert!(row.get::<i32>("Count").is_err(), "it does not fit");
-        assert!(row.get::<String>("Outcome").unwrap_err().to_string().contains("Outcome"));
-        let error = row.get::<bool>("JobId").unwrap_err().to_string();
+        let mut read = row();
+        assert_eq!(read.take::<i64>("Count").unwrap(), 1 << 40);
+        assert_eq!(read.take::<String>("JobId").unwrap(), "a".repeat(100), "columns may come in any order");
+        assert!(row().take::<i32>("Count").is_err(), "it does not fit");
+        assert!(row().take::<String>("Outcome").unwrap_err().to_string().contains("Outcome"));
+        let error = row().take::<bool>("JobId").unwrap_err().to_string();
         assert!(error.contains("JobId") && !error.contains("aaa"), "{error}");
     }
 
     #[test]
     fn nul_is_replaced_in_evidence_and_refused_elsewhere() {
         let evidence = Argument::Evidence(Some("a\0b".into()));
-        let stored = evidence.for_postgres("p_error_details").unwrap();
-        assert!(matches!(stored, Argument::Evidence(Some(text)) if text == "a\u{FFFD}b"));
+        let stored = evidence.for_postgres(|| "p_error_details".to_owned()).unwrap();
+        assert!(matches!(&*stored, Argument::Evidence(Some(text)) if text == "a\u{FFFD}b"));
         for argument in [
             Argument::Text(Some("a\0b".into())),
             Argument::Texts(vec!["a", "b\0"]),
             Argument::Json(r#"["a\u0000"]"#.into()),
         ] {
-            let error = argument.for_postgres("p_payload").unwrap_err();
+            let error = argument.for_postgres(|| "p_payload".to_owned()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.message().contains("p_payload"), "{error}");
         }
@@ -272,7 +260,7 @@ mod tests {
         for instant in
             [datetime!(9999-12-31 23:59:59 -14), datetime!(0001-01-01 0:00 +14), datetime!(-9999-01-01 0:00 +14)]
         {
-            let error = Argument::Time(instant).for_postgres("p_older_than_utc").unwrap_err();
+            let error = Argument::Time(instant).for_postgres(|| "p_older_than_utc".to_owned()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.message().contains("p_older_than_utc"), "{error}");
         }

@@ -34,6 +34,7 @@ mod history;
 mod lint;
 mod meetings;
 mod policy;
+mod prepared;
 mod privileges;
 mod program;
 mod proxy;
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
         meetings::SCENARIOS,
         driver::SCENARIOS,
         connection::SCENARIOS,
+        prepared::SCENARIOS,
         deploy::SCENARIOS,
         deploy_up::SCENARIOS,
         deploy_killed::SCENARIOS,

@@ -9,8 +9,8 @@ use url::Url;
 use super::{Parameter, invalid, parameters, parse_flag, unknown_parameter};
 use crate::error::Result;
 
-/// What decides about TLS.
-const TLS: &[&str] = &["sslmode", "sslrootcert", "trust_server_certificate"];
+/// What the driver itself reads.
+const OURS: &[&str] = &["prepared", "sslmode", "sslrootcert", "trust_server_certificate"];
 
 /// What `tokio-postgres` reads from a URL's parameters, TLS apart.
 const PASSED_ON: &[&str] = &[
@@ -49,20 +49,24 @@ pub(crate) struct PostgresTarget {
     pub certificate: Certificate,
     /// PEM certificates to trust besides the system's.
     pub root_file: Option<PathBuf>,
+    /// Whether statements may be prepared.
+    pub prepared: bool,
 }
 
 pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
     let mut mode = None;
     let mut root_file = None;
     let mut trust_all = false;
+    let mut prepared = true;
     let mut passed_on = Vec::new();
     for Parameter { written, name, value } in parameters(url)? {
         match name.as_str() {
+            "prepared" => prepared = parse_flag(&name, &value)?,
             "sslmode" => mode = Some(value),
             "sslrootcert" => root_file = Some(PathBuf::from(value)),
             "trust_server_certificate" => trust_all = parse_flag(&name, &value)?,
             known if PASSED_ON.contains(&known) => passed_on.push(written),
-            other => return Err(unknown_parameter(other, "postgres", &[TLS, PASSED_ON].concat())),
+            other => return Err(unknown_parameter(other, "postgres", &[OURS, PASSED_ON].concat())),
         }
     }
     let mut plain = url.clone();
@@ -101,7 +105,7 @@ pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
     if config.get_application_name().is_none() {
         config.application_name("chokaq");
     }
-    Ok(PostgresTarget { config, certificate, root_file })
+    Ok(PostgresTarget { config, certificate, root_file, prepared })
 }
 
 /// Where there is a `hostaddr`, it is the address that is connected to, and `host` only the name in the certificate.
@@ -119,7 +123,7 @@ fn is_local(host: &Host) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Certificate, PASSED_ON, SslMode, TLS};
+    use super::{Certificate, OURS, PASSED_ON, SslMode};
     use crate::config::{Config, PostgresTarget, Target};
     use crate::error::ErrorKind;
 
@@ -176,6 +180,12 @@ mod tests {
     }
 
     #[test]
+    fn calls_are_prepared_unless_the_url_says_otherwise() {
+        assert!(target("postgres://app@db/shop").prepared);
+        assert!(!target("postgres://app@db/shop?prepared=false").prepared);
+    }
+
+    #[test]
     fn a_plus_is_a_plus() {
         let config = target("postgres://dbname=a+b@db?dbname=a+b&password=c+d%2Be%26f").config;
         assert_eq!(config.get_user(), Some("dbname=a+b"));
@@ -186,7 +196,7 @@ mod tests {
     #[test]
     fn an_unknown_parameter_is_told_the_known_ones_and_they_are() {
         let error = "postgres://app@db/shop?ssl=true".parse::<Config>().unwrap_err();
-        for name in [TLS, PASSED_ON].concat() {
+        for name in [OURS, PASSED_ON].concat() {
             assert!(error.message().contains(name), "{error}");
             let refused = format!("postgres://app@db/shop?{name}=maybe").parse::<Config>().err();
             assert!(refused.is_none_or(|error| !error.message().contains("not known")), "{name}");

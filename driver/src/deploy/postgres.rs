@@ -10,7 +10,8 @@ use super::history::recorded;
 use super::run::Session;
 use crate::config::PostgresTarget;
 use crate::error::{Error, ErrorKind, Result};
-use crate::postgres::{PostgresSession, connect, from_call};
+use crate::postgres::{connect, from_call};
+use crate::tls;
 
 mod kit {
     refinery::embed_migrations!("../migrations/postgres");
@@ -42,8 +43,8 @@ pub(super) struct Database {
 
 impl Database {
     pub(super) async fn open(target: &PostgresTarget) -> Result<Self> {
-        let (target, tls) = PostgresSession::target(target)?;
-        Ok(Self { client: connect(&target, tls).await? })
+        let tls = tls::connector(target)?;
+        Ok(Self { client: connect(target, tls).await? })
     }
 }
 

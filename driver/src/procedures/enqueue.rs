@@ -104,8 +104,8 @@ row! {
 impl<C: Connection> Client<C> {
     /// Puts one job into its queue.
     ///
-    /// Sent again after a lost connection only when the job has an id or an idempotency key; the first try may then
-    /// be what answers `duplicate_id` or `duplicate_key`.
+    /// Sent again after a lost connection only when the job has an id; the second try may then answer `duplicate_id`
+    /// for what the first one did. An idempotency key is not enough: it is free again when its job has ended.
     ///
     /// SQL: `procedures/mssql/usp_Enqueue.sql`, `procedures/postgres/enqueue.sql`.
     ///
@@ -123,7 +123,7 @@ impl<C: Connection> Client<C> {
             .time("scheduled_at_utc", job.scheduled_at)
             .text("idempotency_key", job.idempotency_key)
             .text("created_by", job.created_by)
-            .repeatable(job.job_id.is_some() || job.idempotency_key.is_some());
+            .repeatable(job.job_id.is_some());
         one(&self.connection, call).await
     }
 
@@ -134,7 +134,7 @@ impl<C: Connection> Client<C> {
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument), which names the job: then none is enqueued.
     pub async fn enqueue_many(&self, jobs: &[Enqueue<'_>]) -> Result<Vec<EnqueueManyResult>> {
-        let repeatable = jobs.iter().all(|job| job.job_id.is_some() || job.idempotency_key.is_some());
+        let repeatable = jobs.iter().all(|job| job.job_id.is_some());
         let call = Call::new(procedures::ENQUEUE_MANY).objects("jobs", jobs)?.repeatable(repeatable);
         rows(&self.connection, call).await
     }

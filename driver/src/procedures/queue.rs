@@ -70,8 +70,8 @@ pub struct SetQueueResult {
 }
 
 impl FromRow for SetQueueResult {
-    fn from_row(row: &Row) -> std::result::Result<Self, ReadError> {
-        Ok(Self { outcome: row.get("Outcome")?, queue: Queue::from_row(row)? })
+    fn from_row(row: &mut Row) -> std::result::Result<Self, ReadError> {
+        Ok(Self { outcome: row.take("Outcome")?, queue: Queue::from_row(row)? })
     }
 }
 
@@ -230,12 +230,13 @@ mod tests {
         .map(|(name, value)| (name.to_owned(), value))
         .into_iter()
         .unzip();
-        let row = Row { columns: Arc::from(columns), values };
+        let columns: Arc<[String]> = Arc::from(columns);
+        let mut row = Row::new(Arc::clone(&columns), values);
 
-        let result = SetQueueResult::from_row(&row).unwrap();
+        let result = SetQueueResult::from_row(&mut row).unwrap();
         assert_eq!((result.outcome, result.queue.is_paused), (SetQueueOutcome::Updated, true));
         let shown = serde_json::to_value(&result).unwrap();
         assert_eq!((&shown["Outcome"], &shown["Queue"]), (&json!("updated"), &json!("mail")));
-        assert_eq!(shown.as_object().unwrap().len(), row.columns.len());
+        assert_eq!(shown.as_object().unwrap().len(), columns.len());
     }
 }

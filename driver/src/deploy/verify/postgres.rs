@@ -7,7 +7,8 @@ use super::normal;
 use super::texts::{Text, Texts};
 use crate::config::PostgresTarget;
 use crate::error::Result;
-use crate::postgres::{PostgresSession, connect, from_call};
+use crate::postgres::{connect, from_call};
+use crate::tls;
 
 pub(super) const SHIPPED: &str = include_str!("postgres/shipped.txt");
 
@@ -29,8 +30,8 @@ const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONL
     SET LOCAL quote_all_identifiers = off";
 
 pub(super) async fn deployed(target: &PostgresTarget) -> Result<(Facts, Texts)> {
-    let (target, tls) = PostgresSession::target(target)?;
-    let client = connect(&target, tls).await?;
+    let tls = tls::connector(target)?;
+    let client = connect(target, tls).await?;
     client.batch_execute(BEGIN).await.map_err(from_call)?;
     let (mut facts, mut texts) = (Facts::default(), Texts::new());
     for query in QUERIES {

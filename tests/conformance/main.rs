@@ -12,6 +12,8 @@ mod cli;
 mod concurrency;
 mod connection;
 mod contents;
+mod crash;
+mod cut;
 mod deploy;
 mod deploy_collation;
 mod deploy_killed;
@@ -23,6 +25,7 @@ mod dev;
 mod dlq;
 mod driver;
 mod driver_desk;
+mod ended;
 mod enqueue;
 mod extension;
 mod fail;
@@ -94,6 +97,9 @@ fn main() -> ExitCode {
         driver::SCENARIOS,
         connection::SCENARIOS,
         prepared::SCENARIOS,
+        cut::SCENARIOS,
+        ended::SCENARIOS,
+        crash::SCENARIOS,
         deploy::SCENARIOS,
         deploy_up::SCENARIOS,
         deploy_killed::SCENARIOS,

@@ -8,6 +8,7 @@ pub mod install;
 pub mod migrations;
 pub mod names;
 pub mod programs;
+pub mod proxy;
 pub mod recount;
 pub mod releases;
 pub mod rows;

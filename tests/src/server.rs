@@ -1,6 +1,7 @@
 //! The two servers of a run: started once, shared by all cases, gone when the run ends however it ends.
 
 pub mod babelfish;
+pub mod cluster;
 pub mod docker;
 pub mod mssql;
 pub mod overlay;

@@ -27,31 +27,35 @@ pub fn start(bin: &Path, runtime: &Runtime) -> Result<(Endpoint, Supervised)> {
     let home = Home::create()?;
     home.initdb(bin, &["--locale=C.UTF-8"])?;
     let (port, tds_port) = (free_port()?, free_port()?);
-    let process = home.start(
-        bin,
-        port,
-        &[
-            "shared_preload_libraries=babelfishpg_tds".to_owned(),
-            "allow_system_table_mods=on".to_owned(),
-            "babelfishpg_tds.listen_addresses=127.0.0.1".to_owned(),
-            format!("babelfishpg_tds.port={tds_port}"),
-        ],
-    )?;
+    let process = home.start(bin, port, &settings(tds_port))?;
     let mut config = tokio_postgres::Config::new();
     config.host("127.0.0.1").port(port).user("tester");
     runtime.block_on(initialize(&config))?;
 
-    let endpoint = Endpoint {
+    Ok((endpoint(tds_port), process))
+}
+
+/// What makes the server listen to TDS.
+pub(super) fn settings(tds_port: u16) -> [String; 4] {
+    [
+        "shared_preload_libraries=babelfishpg_tds".to_owned(),
+        "allow_system_table_mods=on".to_owned(),
+        "babelfishpg_tds.listen_addresses=127.0.0.1".to_owned(),
+        format!("babelfishpg_tds.port={tds_port}"),
+    ]
+}
+
+pub(super) fn endpoint(tds_port: u16) -> Endpoint {
+    Endpoint {
         host: "127.0.0.1".to_owned(),
         port: tds_port,
         user: "tester".to_owned(),
         password: "tester".to_owned(),
         encrypt: false,
-    };
-    Ok((endpoint, process))
+    }
 }
 
-async fn initialize(config: &tokio_postgres::Config) -> Result<()> {
+pub(super) async fn initialize(config: &tokio_postgres::Config) -> Result<()> {
     let on = |database: &str| config.clone().dbname(database).to_owned();
     let postgres = on("postgres");
     let admin = until_ready(|| postgres::Session::connect(&postgres)).await?;

@@ -65,7 +65,7 @@ impl Endpoint {
         })
     }
 
-    fn url(&self, database: &str) -> Result<String> {
+    pub(super) fn url(&self, database: &str) -> Result<String> {
         self.url_as(&self.user, &self.password, database)
     }
 
@@ -77,7 +77,7 @@ impl Endpoint {
         Ok(url.into())
     }
 
-    fn config(&self, database: &str) -> Config {
+    pub(super) fn config(&self, database: &str) -> Config {
         self.config_of(&self.user, &self.password, database)
     }
 

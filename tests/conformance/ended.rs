@@ -166,17 +166,7 @@ async fn session_of(s: &mut Session, program: &str) -> Result<i64> {
 }
 
 async fn end(s: &mut Session, id: i64) -> Result<()> {
-    let is_babelfish = s.is_babelfish();
-    match s {
-        Session::Postgres(session) => {
-            session.query("SELECT pg_terminate_backend($1::integer) AS done", &values![id]).await?;
-        }
-        Session::Mssql(session) if is_babelfish => {
-            session.query("SELECT pg_catalog.pg_terminate_backend(CAST(@P1 AS int)) AS Done", &values![id]).await?;
-        }
-        Session::Mssql(session) => session.batch(&format!("KILL {id}")).await?,
-    }
-    Ok(())
+    Ok(s.batch(&format!("SELECT pg_terminate_backend({id})"), &format!("KILL {id}")).await?)
 }
 
 async fn ended(db: &Db<'_>, work: Loop) -> Result<()> {
@@ -195,8 +185,8 @@ async fn ended(db: &Db<'_>, work: Loop) -> Result<()> {
         db.until_blocked(session).await?;
         end(&mut s, session).await
     };
-    let (answer, trouble) = tokio::join!(work.call(&client, later), trouble);
-    trouble?;
+    let call = async { Ok::<_, anyhow::Error>(work.call(&client, later).await) };
+    let (answer, ()) = tokio::try_join!(call, trouble)?;
     assert_eq!(answer.expect_err("its session was ended").kind(), ErrorKind::Connection);
     holder.rollback().await?;
 

@@ -102,8 +102,7 @@ async fn carry(mut client: TcpStream, mut server: TcpStream, state: Arc<State>) 
                 server.write_all(&request[..length]).await?;
                 if cut == Cut::Answer as u8 {
                     /* It is sent when all is done: the server commits before it answers. */
-                    server.read(&mut answer).await?;
-                    return Ok(());
+                    return server.read(&mut answer).await.map(|_| ());
                 }
             }
             length = server.read(&mut answer) => {

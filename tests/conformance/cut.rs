@@ -14,8 +14,8 @@ use chokaq_tests::{Db, Result, Scenario, Session, scenario, values};
 use crate::arrange;
 
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(an_unsafe_call_is_never_sent_again).limit(std::time::Duration::from_secs(400)),
-    scenario!(a_safe_call_is_sent_again_and_acts_once).limit(std::time::Duration::from_secs(400)),
+    scenario!(an_unsafe_call_is_never_sent_again).limit(std::time::Duration::from_secs(900)),
+    scenario!(a_safe_call_is_sent_again_and_acts_once).limit(std::time::Duration::from_secs(900)),
 ];
 
 /// A client whose connection is cut at a call.

@@ -3,6 +3,7 @@
 
 mod drift;
 mod frozen;
+mod guarantees;
 mod lint;
 mod reference;
 mod released;

@@ -95,8 +95,13 @@ async fn the_script_deploys_what_a_deployment_does(db: &Db<'_>) -> Result<()> {
     let before = history(db, &database).await?;
     assert_eq!(execute(db, &database, &script).await?, [] as [&str; 0]);
     assert_eq!(history(db, &database).await?, before);
-    let status = run(Some(&db.url_of(&database)?), &["migrate", "status"]).await?;
-    assert_eq!(status.code, Some(0), "{}", status.stderr);
+    let url = db.url_of(&database)?;
+    for command in ["status", "verify"] {
+        let said = run(Some(&url), &["migrate", command]).await?;
+        assert_eq!(said.code, Some(0), "{command}: {:?} {}", said.lines, said.stderr);
+    }
+    let up = run(Some(&url), &["migrate", "up"]).await?;
+    assert!(up.code == Some(0) && up.stderr.contains("up to date"), "{}", up.stderr);
     Ok(())
 }
 

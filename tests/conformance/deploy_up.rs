@@ -22,7 +22,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_deployment_waits_for_another_and_says_so).limit(LIMIT),
     scenario!(a_database_of_the_servers_own_is_refused_unless_asked_for).limit(LIMIT),
     scenario!(a_newer_database_is_refused).limit(LIMIT),
-    scenario!(rights_that_are_missing_are_named_before_anything_is_changed).limit(LIMIT),
+    scenario!(rights_that_are_missing_are_named_before_anything_is_changed).limit(LIMIT).about_deployments(),
     scenario!(a_password_is_never_printed).limit(LIMIT),
 ];
 

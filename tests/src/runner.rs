@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::database::Db;
+use crate::install::Install;
 use crate::server::mssql::Source;
 use crate::server::{Servers, postgres};
 use crate::session::Engine;
@@ -28,6 +29,8 @@ pub struct Scenario {
     pub only: Option<Engine>,
     /// It puts files into a folder of the server.
     pub needs_extensions: bool,
+    /// It is about what `migrate up` made, and may not be over an extension.
+    pub needs_deployment: bool,
 }
 
 impl Scenario {
@@ -39,6 +42,11 @@ impl Scenario {
     /// A case about one engine alone.
     pub const fn only(self, engine: Engine) -> Self {
         Self { only: Some(engine), ..self }
+    }
+
+    /// A case about what `migrate up` made.
+    pub const fn about_deployments(self) -> Self {
+        Self { needs_deployment: true, ..self }
     }
 
     /// A case about PostgreSQL's extensions.
@@ -64,6 +72,7 @@ macro_rules! scenario {
             limit: std::time::Duration::from_secs(120),
             only: None,
             needs_extensions: false,
+            needs_deployment: false,
         }
     };
 }
@@ -84,6 +93,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
         _ => None,
     };
     let no_extensions = postgres::no_extensions();
+    let is_extension = matches!(Install::chosen(), Ok(Install::Extension));
     let tally = Arc::new(Tally::default());
     let trials = [Engine::Postgres, Engine::Mssql]
         .into_iter()
@@ -98,7 +108,9 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
             })
             .with_ignored_flag(match engine {
                 Engine::Mssql => skipped.is_some(),
-                Engine::Postgres => scenario.needs_extensions && no_extensions.is_some(),
+                Engine::Postgres => {
+                    scenario.needs_extensions && no_extensions.is_some() || scenario.needs_deployment && is_extension
+                }
             })
         })
         .collect();
@@ -110,7 +122,8 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
             println!("{engine}: {} cases ran ({version})", tally.of(engine));
         }
         if conclusion.num_ignored > 0 {
-            let why = [("mssql", skipped), ("extensions", no_extensions)];
+            let deployments = is_extension.then_some("the databases of this run have the extension");
+            let why = [("mssql", skipped), ("extensions", no_extensions), ("deployments", deployments)];
             let why = why.iter().filter_map(|(what, why)| Some(format!("on {what}: {}", why.as_ref()?)));
             println!("SKIPPED: {} cases {}\n", conclusion.num_ignored, why.collect::<Vec<_>>().join("; "));
         }

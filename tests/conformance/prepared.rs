@@ -8,7 +8,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_call_is_prepared_when_it_is_made_again_unless_that_is_switched_off).only(Engine::Postgres),
     scenario!(of_many_calls_a_connection_keeps_a_hundred).only(Engine::Postgres),
     scenario!(a_call_whose_statement_the_session_has_lost_is_made_once).only(Engine::Postgres),
-    scenario!(a_prepared_call_follows_a_procedure_that_answers_otherwise).only(Engine::Postgres),
+    scenario!(a_prepared_call_follows_a_procedure_that_answers_otherwise).only(Engine::Postgres).about_deployments(),
 ];
 
 /// From now on GetVersion says as KitVersion how many statements its session has prepared.

@@ -1,5 +1,5 @@
-//! Servers that stop in the middle of everything, have no place left, or let nobody in. What was acknowledged is there
-//! afterwards, once; the driver that was connected goes on by itself. `CHOKAQ_CRASHES` says how often they stop.
+//! Servers that stop in the middle of everything. What was acknowledged is there afterwards, once; the driver that was
+//! connected goes on by itself. `CHOKAQ_CRASHES` says how often they stop.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -27,16 +27,15 @@ RETURNS TABLE (
 LANGUAGE plpgsql
 SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
-/* The index is the order of the purge; a sort of all that qualifies is never the better plan for one batch. */
+/* The index is the order of the purge; a sort of all that qualifies, or a plan for each batch, is never better. */
+SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_bitmapscan = off
 SET enable_sort = off
 SET jit = off
 AS $$
 DECLARE
-    v_are_free boolean[];
-    v_finished timestamptz[];
-    v_ids text[];
+    v_are_free boolean;
     v_late integer;
     v_places tid[];
 BEGIN
@@ -51,40 +50,57 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_after_job_id must be NULL or at most 50 characters.';
     END IF;
 
-    /* A row that nobody has touched since it was written needs no lock before its deletion; that spares half the work. */
-    SELECT array_agg(w.id), array_agg(w.finished_at_utc), array_agg(w.place), array_agg(w.is_free)
-    INTO v_ids, v_finished, v_places, v_are_free
-    FROM (
-        SELECT a.id, a.finished_at_utc, a.ctid AS place, a.xmax = 0 AS is_free
+    LOOP
+        SELECT array_agg(w.place), bool_and(w.is_free)
+        INTO v_places, v_are_free
+        FROM (
+            SELECT a.ctid AS place, a.xmax = 0 AS is_free
+            FROM chokaq.jobs_archive AS a
+            WHERE a.finished_at_utc < p_older_than_utc
+            AND (a.finished_at_utc, a.id) > (COALESCE(p_after_finished_at_utc, '-infinity'), COALESCE(p_after_job_id, ''))
+            ORDER BY a.finished_at_utc, a.id
+            LIMIT p_cleanup_batch_size
+        ) AS w;
+
+        EXIT WHEN v_places IS NULL;
+
+        SELECT a.finished_at_utc, a.id
+        INTO last_finished_at_utc, last_job_id
+        FROM chokaq.jobs_archive AS a
+        WHERE a.ctid = v_places[cardinality(v_places)];
+
+        /* If not, a rival deleted it just now: look again. */
+        EXIT WHEN FOUND;
+    END LOOP;
+
+    deleted_count := 0;
+    skipped_count := 0;
+    has_more := COALESCE(cardinality(v_places) = p_cleanup_batch_size, false) AND EXISTS (
+        SELECT 1
         FROM chokaq.jobs_archive AS a
         WHERE a.finished_at_utc < p_older_than_utc
-        AND (a.finished_at_utc, a.id) > (COALESCE(p_after_finished_at_utc, '-infinity'), COALESCE(p_after_job_id, ''))
+        AND (a.finished_at_utc, a.id) > (last_finished_at_utc, last_job_id)
         ORDER BY a.finished_at_utc, a.id
-        LIMIT p_cleanup_batch_size + 1
-    ) AS w;
+        LIMIT 1
+    );
 
-    has_more := COALESCE(cardinality(v_ids) > p_cleanup_batch_size, false);
-    v_ids := v_ids[:p_cleanup_batch_size];
-    last_finished_at_utc := v_finished[cardinality(v_ids)];
-    last_job_id := v_ids[cardinality(v_ids)];
-
-    /* Within one statement of the caller no place can be given to another row. */
-    DELETE FROM chokaq.jobs_archive AS a
-    WHERE a.ctid = ANY (ARRAY(
-        SELECT n.place
-        FROM unnest(v_places[:p_cleanup_batch_size], v_are_free) AS n (place, is_free)
-        WHERE n.place IS NOT NULL AND n.is_free
-    ))
-    AND a.finished_at_utc < p_older_than_utc;
-
-    GET DIAGNOSTICS deleted_count = ROW_COUNT;
-
-    IF deleted_count < cardinality(v_ids) THEN
+    /*
+    Within one statement of the caller no place can be given to another row. And a row that nobody has touched since it
+    was written needs no lock before its deletion; that spares half the work.
+    */
+    IF v_are_free THEN
         DELETE FROM chokaq.jobs_archive AS a
-        WHERE a.id = ANY (ARRAY(
-            SELECT l.id
+        WHERE a.ctid = ANY (v_places) AND a.finished_at_utc < p_older_than_utc;
+
+        GET DIAGNOSTICS deleted_count = ROW_COUNT;
+    END IF;
+
+    IF deleted_count < cardinality(v_places) THEN
+        DELETE FROM chokaq.jobs_archive AS a
+        WHERE a.ctid = ANY (ARRAY(
+            SELECT l.ctid
             FROM chokaq.jobs_archive AS l
-            WHERE l.id = ANY (v_ids) AND l.finished_at_utc < p_older_than_utc
+            WHERE l.ctid = ANY (v_places) AND l.finished_at_utc < p_older_than_utc
             FOR UPDATE SKIP LOCKED
         ));
 
@@ -92,10 +108,11 @@ BEGIN
         deleted_count := deleted_count + v_late;
     END IF;
 
-    skipped_count := 0;
-
-    IF deleted_count < cardinality(v_ids) THEN
-        SELECT count(*) INTO skipped_count FROM chokaq.jobs_archive AS a WHERE a.id = ANY (v_ids);
+    IF deleted_count < cardinality(v_places) THEN
+        SELECT count(*)
+        INTO skipped_count
+        FROM chokaq.jobs_archive AS a
+        WHERE a.ctid = ANY (v_places) AND a.finished_at_utc < p_older_than_utc;
     END IF;
 
     IF deleted_count > 0 THEN

@@ -107,5 +107,6 @@ GRANT EXECUTE ON ROUTINE chokaq.purge_archive TO chokaq_admin;
 GRANT EXECUTE ON ROUTINE chokaq.purge_history_batch TO chokaq_admin;
 GRANT EXECUTE ON ROUTINE chokaq.purge_history TO chokaq_admin;
 
-/* A looping procedure runs with the rights of its caller, because it commits; this is what it calls beside its partner. */
+/* A looping procedure runs with the rights of its caller, because it commits; these are called beside its partner. */
 GRANT EXECUTE ON ROUTINE chokaq.checked_ids TO chokaq_operator;
+GRANT EXECUTE ON ROUTINE chokaq.is_busy TO chokaq_admin;

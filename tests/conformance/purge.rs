@@ -1,6 +1,6 @@
 //! usp_PurgeDLQJobs, usp_PurgeDLQ, usp_PurgeArchiveBatch and usp_PurgeArchive.
 
-use chokaq_tests::{Db, Result, Scenario, Session, Value, args, scenarios, values};
+use chokaq_tests::{Db, Result, Rights, Scenario, Session, Value, args, scenarios, values};
 use time::{Duration, OffsetDateTime};
 
 use crate::arrange;
@@ -17,6 +17,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     a_purge_may_be_limited_to_some_batches,
     a_purge_of_the_archive_is_in_the_history,
     an_archived_row_held_by_another_session_is_reported,
+    a_purge_beside_workers_leaves_nothing_out,
 ];
 
 async fn dead_jobs_are_purged_in_one_transaction(db: &Db<'_>) -> Result<()> {
@@ -189,5 +190,26 @@ async fn an_archived_row_held_by_another_session_is_reported(db: &Db<'_>) -> Res
     let row = s.call_one("PurgeArchive", purge()).await?;
     assert_eq!(row["DeletedCount"], left);
     assert_eq!(row["SkippedCount"], 0);
+    Ok(())
+}
+
+/// By one who may purge and nothing else: with jobs in hand it takes another way between its batches.
+async fn a_purge_beside_workers_leaves_nothing_out(db: &Db<'_>) -> Result<()> {
+    db.expect_archive_purged(5);
+    let mut s = db.session().await?;
+    let at = s.now().await? - Duration::days(100);
+    finished(&mut s, &arrange::ids("j", 5), at).await?;
+    arrange::processing(&mut s, "q", "held").await?;
+    let rights = match s.chains_ownership() {
+        true => Rights::Of(&["chokaq_admin"]),
+        false => Rights::Everything,
+    };
+    let login = db.login(rights).await?;
+    let mut admin = db.session_as(&login).await?;
+    let purge = args! { OlderThanUtc: at + Duration::DAY, CleanupBatchSize: 2 };
+    let row = admin.call_one("PurgeArchive", purge).await?;
+    assert_eq!(row["DeletedCount"], 5);
+    assert_eq!(row["BatchCount"], 3);
+    assert_eq!(arrange::pillar(&mut s, "held").await?, "Hot");
     Ok(())
 }

@@ -29,8 +29,8 @@ const ROLES: [(&str, &[&str]); 5] = [
     ("chokaq_admin", &["admin", "operator", "reader"]),
 ];
 
-/// What a looping procedure of PostgreSQL, which runs with its caller's rights, calls beside its partner.
-const HELPER_OF_THE_LOOPS: &str = "checked_ids";
+/// What looping procedures of PostgreSQL, which run with their callers' rights, call beside their partners, and whose they are.
+const HELPERS_OF_THE_LOOPS: [(&str, &str); 2] = [("checked_ids", "operator"), ("is_busy", "admin")];
 
 /// A session of a new login that has the role and nothing else.
 async fn session_of(db: &Db<'_>, role: &str) -> Result<(String, Session)> {
@@ -61,8 +61,9 @@ async fn each_login_has_the_rights_of_its_role_and_no_other(db: &Db<'_>) -> Resu
         let procedures = contract::PROCEDURES.iter().filter(|procedure| may(roles, procedure));
         let mut expected: Vec<String> =
             procedures.map(|procedure| format!("{} EXECUTE", object(db.engine, &procedure.name))).collect();
-        if db.engine == Engine::Postgres && roles.contains(&"operator") {
-            expected.push(format!("{HELPER_OF_THE_LOOPS} EXECUTE"));
+        if db.engine == Engine::Postgres {
+            let helpers = HELPERS_OF_THE_LOOPS.iter().filter(|(_, role)| roles.contains(role));
+            expected.extend(helpers.map(|(helper, _)| format!("{helper} EXECUTE")));
         }
         expected.sort();
         assert_eq!(held, expected, "{role}");
@@ -153,7 +154,8 @@ async fn exactly_the_contracts_rights_are_granted(db: &Db<'_>) -> Result<()> {
         WHERE a.grantee <> o.owner";
     let mut granted = s.sql(sql, &[]).await?.texts("Granted");
     granted.sort();
-    let mut expected = vec![format!("{HELPER_OF_THE_LOOPS}: chokaq_operator EXECUTE")];
+    let mut expected: Vec<String> =
+        HELPERS_OF_THE_LOOPS.iter().map(|(helper, role)| format!("{helper}: chokaq_{role} EXECUTE")).collect();
     for (role, _) in &ROLES[1..] {
         expected.push(format!("chokaq: {role} USAGE"));
     }

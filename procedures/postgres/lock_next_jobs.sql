@@ -57,10 +57,14 @@ BEGIN
         v_priority := v_mark[1];
         v_due := v_mark[2];
         v_arrival := v_mark[3];
+        /*
+        The index asks for arrival > 0. Said as plainly it would be taken for where to begin in place of v_arrival, and all
+        that fell due at v_due be walked over again.
+        */
         v_rows := ARRAY(
             SELECT h.ctid
             FROM chokaq.jobs_hot AS h
-            WHERE h.worker_id IS NULL AND h.is_due AND h.arrival > 0 AND h.queue <> ALL (ARRAY(
+            WHERE h.worker_id IS NULL AND h.is_due AND (h.arrival > 0 OR h.arrival >= 1) AND h.queue <> ALL (ARRAY(
                 SELECT q.queue FROM chokaq.queues AS q WHERE q.is_paused OR NOT q.is_active OR q.max_workers IS NOT NULL
             ))
             AND h.priority = v_priority AND (h.due_at_utc, h.arrival) >= (v_due, v_arrival)

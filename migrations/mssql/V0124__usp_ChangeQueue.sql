@@ -28,6 +28,8 @@ AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
     SET ROWCOUNT 0;
+    /* Nothing is decided by what others have not committed; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF chokaq.fn_IsName(@Queue, 255) = 0
         THROW 59001, N'@Queue must be 1 to 255 characters without white space at either end.', 1;

@@ -12,8 +12,12 @@ Example      EXECUTE chokaq.usp_ReleaseWorker @WorkerId = N'worker-1';
 CREATE OR ALTER PROCEDURE chokaq.usp_ReleaseWorker @WorkerId NVARCHAR(4000)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
     SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
+    /* Nothing is decided by what others have not committed; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF chokaq.fn_IsName(@WorkerId, 100) = 0
         THROW 59001, N'@WorkerId must be 1 to 100 characters without white space at either end.', 1;

@@ -17,9 +17,11 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ArchiveCancelledBatch
     @BatchSize INT = 1000 /* 1-4000 */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
-    SET IMPLICIT_TRANSACTIONS OFF;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
     SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
+    SET IMPLICIT_TRANSACTIONS OFF;
 
     IF @@TRANCOUNT > 0
         THROW 59010, N'chokaq.usp_ArchiveCancelledBatch commits batch by batch and cannot run inside a transaction.', 1;

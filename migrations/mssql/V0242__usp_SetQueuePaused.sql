@@ -13,7 +13,10 @@ Example      EXECUTE chokaq.usp_SetQueuePaused @Queue = N'mail', @IsPaused = 1, 
 CREATE OR ALTER PROCEDURE chokaq.usp_SetQueuePaused @Queue NVARCHAR(4000), @IsPaused BIT, @ModifiedBy NVARCHAR(4000)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
+    SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
 
     IF @IsPaused IS NULL
         THROW 59001, N'@IsPaused must be 0 or 1.', 1;

@@ -13,7 +13,10 @@ Example      EXECUTE chokaq.usp_SetQueueActive @Queue = N'mail', @IsActive = 0, 
 CREATE OR ALTER PROCEDURE chokaq.usp_SetQueueActive @Queue NVARCHAR(4000), @IsActive BIT, @ModifiedBy NVARCHAR(4000)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
+    SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
 
     IF @IsActive IS NULL
         THROW 59001, N'@IsActive must be 0 or 1.', 1;

@@ -11,8 +11,10 @@ Example      EXECUTE chokaq.usp_GetQueues @Queue = N'mail';
 CREATE OR ALTER PROCEDURE chokaq.usp_GetQueues @Queue NVARCHAR(4000) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
     SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
 
     IF @Queue IS NOT NULL AND chokaq.fn_IsName(@Queue, 255) = 0
         THROW 59001, N'@Queue must be NULL or 1 to 255 characters without white space at either end.', 1;

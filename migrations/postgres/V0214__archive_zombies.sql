@@ -21,12 +21,15 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     v_has_more boolean;
-    v_last_job_id text;
-    v_last_queue text;
+    v_last_job_id pg_catalog.text;
+    v_last_queue pg_catalog.text;
     v_skipped integer;
     v_taken integer;
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+
     moved_count := 0;
     batch_count := 0;
 
@@ -40,6 +43,7 @@ BEGIN
             INTO v_taken, v_skipped, v_has_more, v_last_queue, v_last_job_id
             FROM chokaq.archive_zombies_batch(p_timeout_seconds, p_batch_size, v_last_queue, v_last_job_id) AS b;
             COMMIT;
+            PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
             moved_count := moved_count + v_taken;
             skipped_count := skipped_count + v_skipped;
@@ -49,6 +53,8 @@ BEGIN
 
         EXIT WHEN skipped_count = 0;
     END LOOP;
+
+    COMMIT;
 END;
 $$;
 

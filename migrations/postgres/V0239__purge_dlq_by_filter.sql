@@ -30,15 +30,17 @@ CREATE OR REPLACE PROCEDURE chokaq.purge_dlq_by_filter(
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    v_last_failed timestamptz;
-    v_last_job_id text;
+    v_last_failed pg_catalog.timestamptz;
+    v_last_job_id pg_catalog.text;
     v_left integer;
     v_matched integer;
     v_purged integer;
     v_skipped integer;
-    v_to timestamptz := p_to_utc;
+    v_to pg_catalog.timestamptz := p_to_utc;
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
     IF p_max_jobs IS NULL OR p_max_jobs < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_max_jobs must be 1 or more.';
@@ -72,6 +74,7 @@ BEGIN
                 p_purged_by, p_what_if, v_last_failed, v_last_job_id
             ) AS b;
             COMMIT;
+            PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
             v_left := v_left - v_matched;
             matched_count := matched_count + v_matched;
@@ -88,6 +91,8 @@ BEGIN
     IF NOT p_what_if THEN
         matched_count := purged_count + skipped_count;
     END IF;
+
+    COMMIT;
 END;
 $$;
 

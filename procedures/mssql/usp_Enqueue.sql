@@ -23,8 +23,12 @@ CREATE OR ALTER PROCEDURE chokaq.usp_Enqueue
     @CreatedBy NVARCHAR(4000) = NULL
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
     SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
+    /* Nothing is decided by what others have not committed; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF chokaq.fn_IsName(@Queue, 255) = 0
         THROW 59001, N'@Queue must be 1 to 255 characters without white space at either end.', 1;

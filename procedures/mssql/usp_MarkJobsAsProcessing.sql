@@ -15,8 +15,12 @@ CREATE OR ALTER PROCEDURE chokaq.usp_MarkJobsAsProcessing
     @WorkerId NVARCHAR(4000)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
     SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
+    /* Nothing is decided by what others have not committed; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     EXECUTE chokaq.usp_CheckJobIds @JobIds = @JobIds, @Max = 1000;
 

@@ -22,7 +22,10 @@ CREATE OR ALTER PROCEDURE chokaq.usp_SetQueueRetryPolicy
     @ClearMaxJobAge BIT = 0 /* 1: no limit any more */
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
+    SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
 
     IF @MaxAttempts < 1
         THROW 59001, N'@MaxAttempts must be NULL or 1 or more.', 1;

@@ -27,9 +27,11 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     v_batch record;
-    v_ids text[];
+    v_ids pg_catalog.text[];
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
     IF p_batch_size IS NULL OR p_batch_size NOT BETWEEN 1 AND 4000 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_batch_size must be 1 to 4000.';
@@ -59,6 +61,7 @@ BEGIN
         INTO v_batch
         FROM chokaq.cancel_jobs(v_ids[v_from:v_from + p_batch_size - 1], p_cancelled_by, p_reason) AS r;
         COMMIT;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
         cancelled_count := cancelled_count + v_batch.cancelled;
         already_cancelled_count := already_cancelled_count + v_batch.already_cancelled;
@@ -67,6 +70,8 @@ BEGIN
         conflict_count := conflict_count + v_batch.conflict;
         batch_count := batch_count + 1;
     END LOOP;
+
+    COMMIT;
 END;
 $$;
 

@@ -21,11 +21,13 @@ CREATE OR REPLACE PROCEDURE chokaq.purge_dlq(
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    v_ids text[];
+    v_ids pg_catalog.text[];
     v_not_found integer;
     v_purged integer;
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
     IF p_cleanup_batch_size IS NULL OR p_cleanup_batch_size NOT BETWEEN 1 AND 4000 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_cleanup_batch_size must be 1 to 4000.';
@@ -49,11 +51,14 @@ BEGIN
         INTO v_purged, v_not_found
         FROM chokaq.purge_dlq_jobs(v_ids[v_from:v_from + p_cleanup_batch_size - 1], p_purged_by) AS r;
         COMMIT;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
         purged_count := purged_count + v_purged;
         not_found_count := not_found_count + v_not_found;
         batch_count := batch_count + 1;
     END LOOP;
+
+    COMMIT;
 END;
 $$;
 

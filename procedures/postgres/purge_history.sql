@@ -23,13 +23,18 @@ DECLARE
     v_buckets integer;
     v_deleted integer;
     v_has_more boolean;
-    v_last_at timestamptz;
+    v_last_at pg_catalog.timestamptz;
     v_last_history_id bigint;
-    /* Fixed here: the rows that each batch writes about itself come after it. */
-    v_limit timestamptz :=
-        CASE WHEN isfinite(p_older_than_utc) THEN least(p_older_than_utc, clock_timestamp()) ELSE p_older_than_utc END;
+    v_limit pg_catalog.timestamptz := p_older_than_utc;
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+
+    /* Fixed here: the rows that each batch writes about itself come after it. */
+    IF isfinite(p_older_than_utc) THEN
+        v_limit := least(p_older_than_utc, clock_timestamp());
+    END IF;
 
     deleted_count := 0;
     deleted_bucket_count := 0;
@@ -42,6 +47,7 @@ BEGIN
             v_limit, p_cleanup_batch_size, p_purged_by, v_last_at, v_last_history_id
         ) AS b;
         COMMIT;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
         deleted_count := deleted_count + v_deleted;
         deleted_bucket_count := deleted_bucket_count + v_buckets;
@@ -49,6 +55,8 @@ BEGIN
 
         EXIT WHEN NOT v_has_more;
     END LOOP;
+
+    COMMIT;
 END;
 $$;
 

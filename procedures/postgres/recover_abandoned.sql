@@ -20,12 +20,15 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     v_has_more boolean;
-    v_last_job_id text;
-    v_last_queue text;
+    v_last_job_id pg_catalog.text;
+    v_last_queue pg_catalog.text;
     v_skipped integer;
     v_taken integer;
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+
     recovered_count := 0;
     batch_count := 0;
 
@@ -39,6 +42,7 @@ BEGIN
             INTO v_taken, v_skipped, v_has_more, v_last_queue, v_last_job_id
             FROM chokaq.recover_abandoned_batch(p_timeout_seconds, p_batch_size, v_last_queue, v_last_job_id) AS b;
             COMMIT;
+            PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
             recovered_count := recovered_count + v_taken;
             skipped_count := skipped_count + v_skipped;
@@ -48,6 +52,8 @@ BEGIN
 
         EXIT WHEN skipped_count = 0;
     END LOOP;
+
+    COMMIT;
 END;
 $$;
 

@@ -23,11 +23,13 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     v_conflict integer;
-    v_ids text[];
+    v_ids pg_catalog.text[];
     v_not_found integer;
     v_resurrected integer;
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
     IF p_batch_size IS NULL OR p_batch_size NOT BETWEEN 1 AND 4000 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_batch_size must be 1 to 4000.';
@@ -53,12 +55,15 @@ BEGIN
         INTO v_resurrected, v_not_found, v_conflict
         FROM chokaq.resurrect_jobs(v_ids[v_from:v_from + p_batch_size - 1], p_resurrected_by) AS r;
         COMMIT;
+        PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
         resurrected_count := resurrected_count + v_resurrected;
         not_found_count := not_found_count + v_not_found;
         conflict_count := conflict_count + v_conflict;
         batch_count := batch_count + 1;
     END LOOP;
+
+    COMMIT;
 END;
 $$;
 

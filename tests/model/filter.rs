@@ -84,7 +84,8 @@ impl Model {
 
 impl Job {
     fn contains(&self, id: &str, text: &str) -> bool {
-        let parts = [Some(id), Some(&*self.kind), self.tags.as_deref(), self.error.text(), self.payload.as_deref()];
+        let parts =
+            [Some(id), Some(&*self.kind), self.tags.as_deref(), self.error.kept_text(), self.payload.as_deref()];
         parts.into_iter().flatten().any(|part| part.contains(text))
     }
 }

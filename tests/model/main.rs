@@ -8,6 +8,7 @@ mod filter;
 mod finish;
 mod history;
 mod invalid;
+mod life;
 mod model;
 mod mutants;
 mod operator;
@@ -18,6 +19,7 @@ mod reads;
 mod rules;
 mod run;
 mod sequences;
+mod settings;
 mod state;
 mod steps;
 mod sweep;
@@ -27,5 +29,5 @@ mod worker;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    chokaq_tests::runner::main(&[sequences::SCENARIOS])
+    chokaq_tests::runner::main(&[sequences::SCENARIOS, settings::SCENARIOS])
 }

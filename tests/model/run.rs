@@ -11,11 +11,15 @@ use futures_util::FutureExt;
 
 use crate::check::Seen;
 use crate::model::Model;
+use crate::settings::Trial;
 use crate::steps::{Act, How, Step};
 use crate::term::{Answer, Call, Line, Term};
 
 /// A sequence that took longer says nothing when it fails: its seconds are no longer small beside the model's.
 const TOO_SLOW: Duration = Duration::from_secs(50);
+
+/// Seconds, more than a sequence lets pass.
+const FAR: i64 = 100_000_000;
 
 /// The columns that hold instants; their values go back when time passes.
 const TIMES: [(&str, &[&str]); 8] = [
@@ -44,12 +48,16 @@ const TIMES: [(&str, &[&str]); 8] = [
 pub struct System {
     pub engine: Engine,
     pub owner: Session,
-    sessions: [Session; 3],
+    pub sessions: [Session; 3],
     pub model: Model,
     pub seen: Seen,
     /// The last row that each procedure answered, for those that are told where to go on.
     last: HashMap<&'static str, Row>,
     trace: Vec<String>,
+    /// Under which every step is tried before it is made.
+    pub trial: Option<&'static Trial>,
+    /// What is sent after a call outside a transaction.
+    pub afterwards: &'static str,
     /// How often each procedure answered what.
     pub answers: BTreeMap<(&'static str, String), u64>,
     /// How many sequences there were, and how many were too slow to tell anything.
@@ -69,6 +77,8 @@ impl System {
             seen: Seen::new(false),
             last: HashMap::new(),
             trace: vec![],
+            trial: None,
+            afterwards: "",
             answers: BTreeMap::new(),
             count: 0,
             too_slow: 0,
@@ -109,7 +119,12 @@ impl System {
             self.model.tick();
             match step.act {
                 Act::TimePasses(seconds) => self.let_pass(seconds).await?,
-                _ => self.step(step).await?,
+                _ => {
+                    if let Some(trial) = self.trial {
+                        self.attempt(step, trial).await?;
+                    }
+                    self.step(step, None).await?;
+                }
             }
         }
         self.check_state().await
@@ -123,15 +138,20 @@ impl System {
 
     /// Everything that is recorded becomes older.
     async fn let_pass(&mut self, seconds: i64) -> Result<()> {
-        let back = |column: &&str| match self.engine {
+        let back = |column: &str, seconds: i64| match self.engine {
             Engine::Postgres => format!("{column} = {column} - interval '{seconds} seconds'"),
-            Engine::Mssql => format!("{column} = DATEADD(SECOND, -{seconds}, {column})"),
+            Engine::Mssql => format!("{column} = DATEADD(SECOND, {}, {column})", -seconds),
+        };
+        let update = |table: &str, columns: &[&str], seconds: i64| {
+            let columns: Vec<_> = columns.iter().map(|column| back(column, seconds)).collect();
+            format!("UPDATE chokaq.{table} SET {};", columns.join(", "))
         };
         let updates: Vec<_> = TIMES
             .iter()
-            .map(|(table, columns)| {
-                let columns: Vec<_> = columns.iter().map(back).collect();
-                format!("UPDATE chokaq.{table} SET {};", columns.join(", "))
+            .flat_map(|(table, columns)| match *table {
+                /* By way of where no other bucket is: each row by itself must have a time of its own. */
+                "MetricBuckets" => vec![update(table, columns, seconds + FAR), update(table, columns, -FAR)],
+                _ => vec![update(table, columns, seconds)],
             })
             .collect();
         self.batch(&updates.join("\n")).await?;
@@ -143,11 +163,11 @@ impl System {
         Ok(())
     }
 
-    async fn batch(&mut self, sql: &str) -> Result<()> {
+    pub async fn batch(&mut self, sql: &str) -> Result<()> {
         Ok(self.owner.batch(&chokaq_tests::names::to_postgres(sql), sql).await?)
     }
 
-    async fn step(&mut self, step: &Step) -> Result<()> {
+    pub async fn step(&mut self, step: &Step, trial: Option<&Trial>) -> Result<()> {
         let before = self.model.clone();
         let mut call = self.model.call(&step.act);
         let how = if self.may_lag(&step.act, &before) { How::Alone } else { step.how };
@@ -157,15 +177,24 @@ impl System {
         }
         let args = self.resolve(&call, &before).await?;
         let gone = self.count_gone(&call.answer).await?;
-        let result = self.make(step.session, how, call.procedure, args).await?;
+        let result = self.make(step.session, how, call.procedure, args, trial).await?;
         let told = match &result {
             Ok(rows) => format!("{:?}", rows.rows.iter().map(Row::values).collect::<Vec<_>>()),
             Err(error) => error.to_string(),
         };
         self.trace.push(format!("session {}, {how:?}: {} -> {told}", step.session, call));
-        let is_undone = how == How::RolledBack || matches!(call.answer, Answer::Refused(..));
+        let code = result.as_ref().err().map(|error| error.code.clone());
+        let failed = code.filter(|code| trial.is_some_and(|trial| trial.codes.contains(&&**code)));
+        let is_undone = how == How::RolledBack || failed.is_some() || matches!(call.answer, Answer::Refused(..));
         if is_undone {
             self.model.undo(before);
+        }
+        if let Some(code) = failed {
+            *self.answers.entry((call.procedure, code)).or_default() += 1;
+            return Ok(());
+        }
+        if trial.is_some_and(|trial| trial.passes_over) && result.is_ok() {
+            return Ok(());
         }
         match (&call.answer, result) {
             (Answer::Refused(code, parameter), Err(error)) => {
@@ -194,12 +223,25 @@ impl System {
             && model.jobs.values().any(|job| job.scheduled.is_some() && job.due().is_some_and(is_newly_due))
     }
 
-    async fn make(&mut self, session: usize, how: How, procedure: &str, args: Args) -> Result<Result<Rows, SqlError>> {
+    async fn make(
+        &mut self,
+        session: usize,
+        how: How,
+        procedure: &str,
+        args: Args,
+        trial: Option<&Trial>,
+    ) -> Result<Result<Rows, SqlError>> {
         let session = &mut self.sessions[session];
         if how == How::Alone {
-            return Ok(session.call(procedure, args).await);
+            let result = session.call(procedure, args).await;
+            session.batch(self.afterwards, self.afterwards).await?;
+            return Ok(result);
         }
         session.begin().await?;
+        if let Some(touch) = trial.and_then(|trial| trial.after_a_look) {
+            session.count("SELECT COUNT(*) AS N FROM chokaq.JobsHot", &[]).await?;
+            self.owner.batch(&chokaq_tests::names::to_postgres(touch), touch).await?;
+        }
         let result = session.call(procedure, args).await;
         if how == How::Committed && result.is_ok() {
             session.commit().await?;

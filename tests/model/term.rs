@@ -68,6 +68,14 @@ pub enum Term {
 pub const NULL: Term = Term::Is(Value::Null);
 
 impl Term {
+    /// What it keeps of a text that a caller gave.
+    pub fn kept_text(&self) -> Option<&str> {
+        match self {
+            Self::Zombie { before, .. } => before.as_deref(),
+            other => other.text(),
+        }
+    }
+
     /// The text it is to the letter.
     pub fn text(&self) -> Option<&str> {
         match self {

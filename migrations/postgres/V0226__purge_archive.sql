@@ -24,13 +24,15 @@ CREATE OR REPLACE PROCEDURE chokaq.purge_archive(
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    v_began timestamptz;
+    v_began pg_catalog.timestamptz;
     v_deleted integer;
-    v_last_finished timestamptz;
-    v_last_job_id text;
+    v_last_finished pg_catalog.timestamptz;
+    v_last_job_id pg_catalog.text;
     v_skipped integer;
 BEGIN
     COMMIT;
+    /* The caller's rights and, because it commits, no SET of its own: each transaction says where names are looked up. */
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
     IF p_max_batches < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'QC001', MESSAGE = 'p_max_batches must be NULL or 1 or more.';
@@ -53,6 +55,7 @@ BEGIN
                 p_older_than_utc, p_cleanup_batch_size, p_purged_by, v_last_finished, v_last_job_id
             ) AS b;
             COMMIT;
+            PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
             deleted_count := deleted_count + v_deleted;
             skipped_count := skipped_count + v_skipped;
@@ -62,13 +65,16 @@ BEGIN
 
             /* The rows have waited for months; the workers should not notice that they go. */
             IF chokaq.is_busy() THEN
-                PERFORM pg_catalog.pg_sleep_for(2 * (clock_timestamp() - v_began));
+                PERFORM pg_sleep_for(2 * (clock_timestamp() - v_began));
                 COMMIT;
+                PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
             END IF;
         END LOOP;
 
         EXIT WHEN has_more OR skipped_count = 0 OR batch_count >= p_max_batches;
     END LOOP;
+
+    COMMIT;
 END;
 $$;
 

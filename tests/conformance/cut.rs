@@ -18,6 +18,9 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_safe_call_is_sent_again_and_acts_once).limit(std::time::Duration::from_secs(900)),
 ];
 
+/// At the next request.
+const NEXT: [Cut; 2] = [Cut::Before(1), Cut::After(1)];
+
 /// A client whose connection is cut at a call.
 struct Line {
     proxy: Proxy,
@@ -27,9 +30,8 @@ struct Line {
 
 impl Line {
     async fn new(db: &Db<'_>, cut: Cut) -> Result<Self> {
-        let url = db.url()?;
-        let proxy = Proxy::before(&url).await?;
-        let client = Client::builder().pool_size(1).timeout(None).connect(&proxy.url(&url)?).await?;
+        let proxy = Proxy::start(db.engine, &db.url()?).await?;
+        let client = Client::builder().pool_size(1).timeout(None).connect(proxy.url()).await?;
         Ok(Self { proxy, client, cut })
     }
 
@@ -40,7 +42,7 @@ impl Line {
 
     /// Whether the server did what it was asked for and nobody heard of.
     fn done(&self) -> bool {
-        self.cut == Cut::Answer
+        self.cut == NEXT[1]
     }
 
     /// The call's end, and how many connections there were after the one that was cut.
@@ -48,7 +50,7 @@ impl Line {
         /* The connection is there and trusted. */
         self.client.get_version().await?;
         let connections = self.proxy.connections();
-        self.proxy.cut_next(self.cut);
+        self.proxy.cut(self.cut);
         let answer = Box::pin(call).await;
         assert!(!self.proxy.waits(), "the call was sent");
         Ok((answer, self.proxy.connections() - connections))
@@ -77,7 +79,7 @@ async fn jobs_of(s: &mut Session, queue: &str) -> Result<i64> {
 
 async fn an_unsafe_call_is_never_sent_again(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
-    for cut in [Cut::Request, Cut::Answer] {
+    for cut in NEXT {
         let line = Line::new(db, cut).await?;
         enqueues_without_an_id(&line, &mut s).await?;
         a_fetch(&line, &mut s).await?;
@@ -161,7 +163,7 @@ async fn acts_on_the_dlq(line: &Line, s: &mut Session) -> Result<()> {
 
 async fn a_safe_call_is_sent_again_and_acts_once(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
-    for cut in [Cut::Request, Cut::Answer] {
+    for cut in NEXT {
         let line = Line::new(db, cut).await?;
         the_life_of_a_job(&line, &mut s).await?;
         ends_with_a_fence(&line, &mut s).await?;

@@ -1,13 +1,13 @@
-//! A deployment that loses its connection at any message, before that arrives or after: the next run goes on with it.
+//! A deployment that loses its connection at any request, before that arrives or after: the next run goes on with it.
 
 use std::time::Duration;
 
 use anyhow::ensure;
 use chokaq::{Client, ErrorKind};
+use chokaq_tests::proxy::{Cut, Proxy};
 use chokaq_tests::{Db, Engine, Result, Scenario, scenario};
 
 use crate::deployed::is_whole;
-use crate::proxy::{Cut, Proxy};
 
 pub const SCENARIOS: &[Scenario] =
     &[scenario!(a_deployment_cut_at_any_message_ends_in_a_whole_database).limit(Duration::from_secs(900))];
@@ -18,7 +18,7 @@ async fn a_deployment_cut_at_any_message_ends_in_a_whole_database(db: &Db<'_>) -
     let proxy = Proxy::start(db.engine, &db.url_of(&database)?).await?;
     let deploy = Client::connect(proxy.url()).await?.deploy();
     let mut observer = db.connect(&database).await?;
-    /* Every message of the login, the lock and the first migrations, and then of one further on in each run. A server
+    /* Every request of the login, the lock and the first migrations, and then of one further on in each run. A server
     that deploys slowly is cut at some only. */
     let stride = if db.engine == Engine::Postgres { 1 } else { 41 };
     let (mut runs, mut applied, mut at) = (0, 0, 1);

@@ -22,6 +22,7 @@ mod deploy_up;
 mod deployed;
 mod desk;
 mod dev;
+mod disk_full;
 mod dlq;
 mod driver;
 mod driver_desk;
@@ -35,12 +36,12 @@ mod finish;
 mod health;
 mod history;
 mod lint;
+mod load;
 mod meetings;
 mod policy;
 mod prepared;
 mod privileges;
 mod program;
-mod proxy;
 mod purge;
 mod queues;
 mod recover;
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
         cut::SCENARIOS,
         ended::SCENARIOS,
         crash::SCENARIOS,
+        disk_full::SCENARIOS,
         deploy::SCENARIOS,
         deploy_up::SCENARIOS,
         deploy_killed::SCENARIOS,

@@ -5,6 +5,7 @@ pub mod database;
 pub mod deploy;
 pub mod error;
 pub mod install;
+pub mod lacks;
 pub mod migrations;
 pub mod names;
 pub mod programs;

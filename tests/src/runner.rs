@@ -12,9 +12,8 @@ use futures_util::FutureExt;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::database::Db;
-use crate::install::Install;
-use crate::server::mssql::Source;
-use crate::server::{Servers, postgres};
+use crate::lacks::{Lacks, Need};
+use crate::server::Servers;
 use crate::session::Engine;
 
 type Run = for<'a> fn(&'a Db<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
@@ -27,10 +26,8 @@ pub struct Scenario {
     pub limit: Duration,
     /// The one engine it is about; without it, both.
     pub only: Option<Engine>,
-    /// It puts files into a folder of the server.
-    pub needs_extensions: bool,
-    /// It is about what `migrate up` made, and may not be over an extension.
-    pub needs_deployment: bool,
+    /// What it needs, and not every run has.
+    pub needs: Option<Need>,
 }
 
 impl Scenario {
@@ -46,12 +43,22 @@ impl Scenario {
 
     /// A case about what `migrate up` made.
     pub const fn about_deployments(self) -> Self {
-        Self { needs_deployment: true, ..self }
+        Self { needs: Some(Need::Deployment), ..self }
     }
 
     /// A case about PostgreSQL's extensions.
     pub const fn about_extensions(self) -> Self {
-        Self { only: Some(Engine::Postgres), needs_extensions: true, ..self }
+        Self { only: Some(Engine::Postgres), needs: Some(Need::Extensions), ..self }
+    }
+
+    /// A case that starts a server of its own, for what cannot be done to one that others use.
+    pub const fn on_a_cluster(self) -> Self {
+        Self { needs: Some(Need::Cluster), ..self }
+    }
+
+    /// The same with a file system of its own.
+    pub const fn on_a_small_disk(self) -> Self {
+        Self { needs: Some(Need::SmallDisk), ..self }
     }
 }
 
@@ -71,8 +78,7 @@ macro_rules! scenario {
             run: |db| Box::pin($name(db)),
             limit: std::time::Duration::from_secs(120),
             only: None,
-            needs_extensions: false,
-            needs_deployment: false,
+            needs: None,
         }
     };
 }
@@ -87,13 +93,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let required = std::env::var("CHOKAQ_REQUIRE_MSSQL").is_ok_and(|value| value == "1");
-    let skipped = match &servers.mssql_source {
-        Source::Nothing(why) if !required => Some(*why),
-        _ => None,
-    };
-    let no_extensions = postgres::no_extensions();
-    let is_extension = matches!(Install::chosen(), Ok(Install::Extension));
+    let lacks = Lacks::find(&servers.mssql_source);
     let tally = Arc::new(Tally::default());
     let trials = [Engine::Postgres, Engine::Mssql]
         .into_iter()
@@ -106,12 +106,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
                 tally.count(engine);
                 servers.block_on(run(engine, scenario, &servers)).map_err(|error| Failed::from(format!("{error:#}")))
             })
-            .with_ignored_flag(match engine {
-                Engine::Mssql => skipped.is_some(),
-                Engine::Postgres => {
-                    scenario.needs_extensions && no_extensions.is_some() || scenario.needs_deployment && is_extension
-                }
-            })
+            .with_ignored_flag(lacks.reason(engine, scenario.needs).is_some())
         })
         .collect();
 
@@ -122,9 +117,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
             println!("{engine}: {} cases ran ({version})", tally.of(engine));
         }
         if conclusion.num_ignored > 0 {
-            let deployments = is_extension.then_some("the databases of this run have the extension");
-            let why = [("mssql", skipped), ("extensions", no_extensions), ("deployments", deployments)];
-            let why = why.iter().filter_map(|(what, why)| Some(format!("on {what}: {}", why.as_ref()?)));
+            let why = lacks.told().map(|(what, why)| format!("on {what}: {why}"));
             println!("SKIPPED: {} cases {}\n", conclusion.num_ignored, why.collect::<Vec<_>>().join("; "));
         }
     }

@@ -2,39 +2,61 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use tokio_postgres::Config;
 
 use super::mssql::Endpoint;
-use super::supervised::{Home, unprivileged};
+use super::supervised::{Home, run, unprivileged};
 use super::{babelfish, free_port, postgres, until_ready};
 use crate::session::mssql::Lease;
-use crate::session::{Engine, Session, mssql};
+use crate::session::{Engine, Session, mssql, postgres as postgres_session};
 
 /// Does what it reads, a word a line, and says when it is done. The end of its input ends the server and its files.
-/// After a kill the new server has to wait until the old one's processes have noticed.
+/// After a kill the new server has to wait until the old one's processes have noticed. `revive` is for one that may have
+/// fallen, or be about to fall or to recover by itself.
 const SUPERVISOR: &str = r#"
-ctl() { "$CHOKAQ_BIN/pg_ctl" -D "$CHOKAQ_HOME/data" -s -w -t 120 "$@" < /dev/null > /dev/null 2>&1; }
-start() {
+ctl() { "$CHOKAQ_BIN/pg_ctl" -D "$CHOKAQ_DATA" -s -w -t 120 "$@" < /dev/null > /dev/null 2>&1; }
+begin() { ctl -l "$CHOKAQ_HOME/server.log" -o "$CHOKAQ_OPTIONS" start; }
+until_done() {
     for _ in $(seq 200); do
-        ctl -l "$CHOKAQ_HOME/server.log" -o "$CHOKAQ_OPTIONS" start && return
+        "$@" && return
         sleep 0.1
     done
     return 1
 }
+revive() { "$CHOKAQ_BIN/pg_isready" -q -h "$CHOKAQ_HOME" -p "$CHOKAQ_PORT" || { ctl status || begin; false; }; }
 while read -r word; do
     case "$word" in
-        start) start ;;
+        start) until_done begin ;;
         immediate) ctl -m immediate stop ;;
-        kill) kill -9 "$(head -n 1 "$CHOKAQ_HOME/data/postmaster.pid")" ;;
+        kill) kill -9 "$(head -n 1 "$CHOKAQ_DATA/postmaster.pid")" ;;
+        fill) ! dd if=/dev/zero of="$CHOKAQ_DATA/ballast" bs=4k 2> /dev/null ;;
+        free) rm "$CHOKAQ_DATA/ballast" ;;
+        revive) until_done revive ;;
     esac && echo done || echo failed
 done
 ctl -m immediate stop
+"#;
+
+/// Moves the data to a file system of its own, which no process outside sees and which goes with the last one inside.
+const ON_A_SMALL_DISK: &str = r#"
+mount -t tmpfs -o "size=$CHOKAQ_DISK" none "$CHOKAQ_HOME/disk" &&
+    cp -a "$CHOKAQ_HOME/data" "$CHOKAQ_HOME/disk/" &&
+    "$@"
+umount "$CHOKAQ_HOME/disk"
+"#;
+
+/// Whatever ended, its files go.
+const AND_NOTHING_IS_LEFT: &str = r#"
+"$@"
 cd /
 rm -rf "$CHOKAQ_HOME"
 "#;
+
+/// Durable to the letter, unlike the server of the other cases.
+pub const DURABLE: [&str; 3] = ["fsync=on", "synchronous_commit=on", "full_page_writes=on"];
 
 /// How a server ends that is not asked whether it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +78,21 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts one, with the kit in its database `shop`; none where the machine has no binaries of that engine.
-    pub async fn start(engine: Engine, settings: &[&str]) -> Result<Option<Self>> {
+    /// Starts one with these settings, and with the kit in its database `shop`.
+    pub async fn start(engine: Engine, settings: &[&str]) -> Result<Self> {
+        Self::start_on(engine, settings, None).await
+    }
+
+    /// The same on a file system of its own of that many megabytes, which can be filled.
+    pub async fn start_on_a_small_disk(engine: Engine, settings: &[&str], megabytes: u32) -> Result<Self> {
+        Self::start_on(engine, settings, Some(megabytes)).await
+    }
+
+    async fn start_on(engine: Engine, settings: &[&str], megabytes: Option<u32>) -> Result<Self> {
         let bin = match engine {
-            Engine::Postgres => Some(postgres::find_bin()?),
-            Engine::Mssql => babelfish::find_bin(),
+            Engine::Postgres => postgres::find_bin()?,
+            Engine::Mssql => babelfish::find_bin().context("no Babelfish")?,
         };
-        let Some(bin) = bin else { return Ok(None) };
         let home = Home::create()?;
         home.initdb(&bin, &["--locale=C.UTF-8"])?;
         let (port, tds_port) = (free_port()?, free_port()?);
@@ -75,10 +105,10 @@ impl Cluster {
             options.extend(babelfish::settings(tds_port));
         }
         options.extend(settings.iter().map(|setting| (*setting).to_owned()));
-        let mut supervisor = unprivileged("sh")
-            .args(["-c", SUPERVISOR, "supervisor"])
+        let mut supervisor = supervisor(&home, megabytes)?
             .env("CHOKAQ_BIN", &bin)
             .env("CHOKAQ_HOME", &home.path)
+            .env("CHOKAQ_PORT", port.to_string())
             .env("CHOKAQ_OPTIONS", options.iter().map(|option| format!("-c {option}")).collect::<Vec<_>>().join(" "))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -93,13 +123,13 @@ impl Cluster {
         let mut cluster = Self { engine, config, endpoint, supervisor, orders, answers: BufReader::new(answers) };
         cluster.order("start")?;
         cluster.create_database().await?;
-        Ok(Some(cluster))
+        Ok(cluster)
     }
 
     async fn create_database(&self) -> Result<()> {
         match &self.endpoint {
             None => {
-                let admin = crate::session::postgres::Session::connect(&self.config).await?;
+                let admin = postgres_session::Session::connect(&self.config).await?;
                 admin.batch("CREATE DATABASE shop").await?;
             }
             Some(endpoint) => {
@@ -127,7 +157,7 @@ impl Cluster {
         match &self.endpoint {
             None => {
                 let config = self.config.clone().dbname("shop").to_owned();
-                Ok(Session::Postgres(crate::session::postgres::Session::connect(&config).await?))
+                Ok(Session::Postgres(postgres_session::Session::connect(&config).await?))
             }
             Some(endpoint) => {
                 Ok(Session::Mssql(Lease::of(mssql::Session::connect(endpoint.config("shop")).await?, None)))
@@ -150,6 +180,24 @@ impl Cluster {
         Ok(())
     }
 
+    /// Fills its file system to the last block.
+    pub fn fill(&mut self) -> Result<()> {
+        self.order("fill")
+    }
+
+    /// Takes away what filled it, and starts the server if it fell over that.
+    pub async fn free(&mut self) -> Result<()> {
+        self.order("free")?;
+        self.order("revive")?;
+        until_ready(async || self.connect().await.map_err(std::io::Error::other)).await?;
+        Ok(())
+    }
+
+    /// A connection to PostgreSQL itself, behind TDS as well.
+    pub async fn admin(&self) -> Result<postgres_session::Session> {
+        Ok(postgres_session::Session::connect(&self.config).await?)
+    }
+
     fn order(&mut self, word: &str) -> Result<()> {
         let orders = self.orders.as_mut().context("it takes orders until it is dropped")?;
         writeln!(orders, "{word}")?;
@@ -165,4 +213,31 @@ impl Drop for Cluster {
         drop(self.orders.take());
         let _ = self.supervisor.wait();
     }
+}
+
+/// The process that keeps the server, before its environment is set.
+fn supervisor(home: &Home, megabytes: Option<u32>) -> Result<Command> {
+    let server = ["sh", "-c", SUPERVISOR, "supervisor"];
+    let Some(megabytes) = megabytes else {
+        let mut command = unprivileged("sh");
+        command.args(["-c", AND_NOTHING_IS_LEFT, "sh"]).args(server).env("CHOKAQ_DATA", home.path.join("data"));
+        return Ok(command);
+    };
+    run(unprivileged("mkdir").arg(home.path.join("disk")))?;
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", AND_NOTHING_IS_LEFT, "sh", "sh", "-c", ON_A_SMALL_DISK, "sh"]);
+    let inner = unprivileged("sh");
+    command.arg(inner.get_program()).args(inner.get_args()).args(&server[1..]);
+    command
+        .current_dir("/")
+        .env("CHOKAQ_DISK", format!("{megabytes}m"))
+        .env("CHOKAQ_DATA", home.path.join("disk/data"));
+    Ok(command)
+}
+
+/// Why no server can have a file system of its own.
+pub fn no_small_disk() -> Option<&'static str> {
+    let probe = "test \"$(id -u)\" = 0 && mount -t tmpfs none /mnt";
+    let probe = Command::new("unshare").args(["--mount", "sh", "-c", probe]).stderr(Stdio::null()).status();
+    (!probe.is_ok_and(|status| status.success())).then_some("this user may not mount one")
 }

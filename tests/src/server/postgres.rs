@@ -166,9 +166,14 @@ impl Server {
     }
 }
 
+/// Whether the run's server was there before it.
+pub fn is_given() -> bool {
+    std::env::var_os("CHOKAQ_TEST_POSTGRES_URL").is_some()
+}
+
 /// Why a run's server takes no extensions: they are files in its own folders.
 pub fn no_extensions() -> Option<&'static str> {
-    if std::env::var_os("CHOKAQ_TEST_POSTGRES_URL").is_some() {
+    if is_given() {
         Some("CHOKAQ_TEST_POSTGRES_URL is a server whose files are not the suite's")
     } else if !find_bin().is_ok_and(|bin| bin.join("pg_config").exists()) {
         Some("there is no pg_config beside the server's binaries")

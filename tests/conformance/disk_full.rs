@@ -1,0 +1,48 @@
+//! A disk that is full under load: calls are refused, then the server falls; with room again all goes on.
+
+use std::time::Duration;
+
+use anyhow::bail;
+use chokaq::Client;
+use chokaq_tests::server::cluster::{Cluster, DURABLE};
+use chokaq_tests::{Db, Result, Scenario, scenario};
+
+use crate::load::{Load, WORKERS, sweep_and_finish};
+
+pub const SCENARIOS: &[Scenario] =
+    &[scenario!(a_full_disk_loses_nothing_that_was_acknowledged).limit(Duration::from_secs(300)).on_a_small_disk()];
+
+async fn a_full_disk_loses_nothing_that_was_acknowledged(db: &Db<'_>) -> Result<()> {
+    let settings = [&DURABLE[..], &["min_wal_size=32MB", "max_wal_size=48MB"]].concat();
+    let mut cluster = Cluster::start_on_a_small_disk(db.engine, &settings, 512).await?;
+    let client = Client::builder().pool_size(WORKERS as u32).connect(&cluster.url()?).await?;
+    let load = Load::new(&client, 100_000);
+    let workers = load.begin("full");
+    load.until(&workers, Load::answers, 60).await;
+    cluster.fill()?;
+    load.until(&workers, Load::refusals, 20).await;
+    assert!(!client.get_queue_stats(Some("q")).await?.is_empty(), "who reads needs no room");
+    /* Now the next file of the log, without which no server goes on. */
+    fall(&cluster).await?;
+    load.until(&workers, Load::losses, 1).await;
+    cluster.free().await?;
+    load.until(&workers, Load::answers, 60).await;
+    load.end(workers).await?;
+
+    let mut s = cluster.connect().await?;
+    load.check(&mut s).await?;
+    sweep_and_finish(&client).await?;
+    load.check(&mut s).await?;
+    assert_eq!(s.count("SELECT COUNT(*) AS N FROM chokaq.JobsHot", &[]).await?, 0);
+    Ok(())
+}
+
+async fn fall(cluster: &Cluster) -> Result<()> {
+    let admin = cluster.admin().await?;
+    for _ in 0..100 {
+        if admin.batch("SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal()").await.is_err() {
+            return Ok(());
+        }
+    }
+    bail!("the server writes on with no room")
+}

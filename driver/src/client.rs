@@ -87,7 +87,9 @@ impl Builder {
         self
     }
 
-    /// How long a call waits for a connection.
+    /// How long a call waits for a connection: one of the pool that is free, or a new one, which is tried again and again
+    /// while the server cannot be reached or takes no more. Then the call is an error of kind
+    /// [`Connection`](crate::ErrorKind::Connection) that says why, and was not sent. [`Builder::connect`] itself tries once.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;

@@ -130,6 +130,7 @@ fn may_repeat(call: &Call<'_>, failure: ErrorKind) -> bool {
 /// A pool of sessions of one engine.
 struct Sessions<S: Session> {
     pool: bb8::Pool<Manager<S>>,
+    size: u32,
     last_error: LastError,
     connect_timeout: Duration,
 }
@@ -146,10 +147,10 @@ impl<S: Session> Sessions<S> {
             .max_size(options.pool_size)
             .connection_timeout(options.connect_timeout)
             .error_sink(Box::new(last_error.clone()))
-            .build_unchecked(Manager { target });
+            .build_unchecked(Manager { target, last_error: last_error.clone() });
         // There is room for it: the pool is new.
         let _ = pool.add(Slot { session: first, used: Instant::now() });
-        Ok(Self { pool, last_error, connect_timeout: options.connect_timeout })
+        Ok(Self { pool, size: options.pool_size, last_error, connect_timeout: options.connect_timeout })
     }
 
     async fn run(&self, call: &Call<'_>, timeout: Option<Duration>) -> std::result::Result<Vec<Row>, Failure> {
@@ -169,9 +170,20 @@ impl<S: Session> Sessions<S> {
     }
 
     fn no_connection(&self, procedure: &'static str) -> Error {
-        let cause = self.last_error.take().map(|error| format!(": {error}")).unwrap_or_default();
-        let message = format!("no connection within {:?}{cause}", self.connect_timeout);
-        Error::new(ErrorKind::Connection, message).with_procedure(procedure)
+        let waited = format!("no connection within {:?}", self.connect_timeout);
+        let error = match self.last_error.take() {
+            Some(cause) => {
+                let error = Error::new(ErrorKind::Connection, format!("{waited}: {}", cause.message()));
+                let error = cause.code().map(str::to_owned).into_iter().fold(error, Error::with_code);
+                error.with_source(cause)
+            }
+            None if self.pool.state().connections >= self.size => {
+                let message = format!("{waited}: all {} of the pool are in use", self.size);
+                Error::new(ErrorKind::Connection, message)
+            }
+            None => Error::new(ErrorKind::Connection, waited),
+        };
+        error.with_procedure(procedure)
     }
 }
 
@@ -189,6 +201,7 @@ struct Slot<S> {
 
 struct Manager<S: Session> {
     target: S::Target,
+    last_error: LastError,
 }
 
 impl<S: Session> bb8::ManageConnection for Manager<S> {
@@ -196,7 +209,10 @@ impl<S: Session> bb8::ManageConnection for Manager<S> {
     type Error = Error;
 
     async fn connect(&self) -> Result<Slot<S>> {
-        Ok(Slot { session: S::open(&self.target).await?, used: Instant::now() })
+        let session = S::open(&self.target).await?;
+        // What was wrong before is so no longer.
+        self.last_error.take();
+        Ok(Slot { session, used: Instant::now() })
     }
 
     async fn is_valid(&self, slot: &mut Slot<S>) -> Result<()> {

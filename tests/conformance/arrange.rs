@@ -197,3 +197,19 @@ pub fn assert_outcomes(rows: &Rows, expected: &[(&str, &str)]) {
 pub fn close(a: OffsetDateTime, b: OffsetDateTime) -> bool {
     (a - b).abs() < Duration::seconds(5)
 }
+
+/// The session of the program of that name.
+pub async fn session_of(s: &mut Session, program: &str) -> Result<i64> {
+    let rows = match s {
+        Session::Postgres(session) => {
+            let sql = "SELECT pid::bigint AS id FROM pg_stat_activity WHERE application_name = $1";
+            session.query(sql, &values![program]).await?
+        }
+        Session::Mssql(session) => {
+            let sql = "SELECT CAST(s.session_id AS bigint) AS Id FROM sys.dm_exec_sessions AS s
+                WHERE s.program_name = @P1";
+            session.query(sql, &values![program]).await?
+        }
+    };
+    Ok(rows.one().int("Id"))
+}

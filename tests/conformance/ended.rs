@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use chokaq::{ArchiveCancelledBatch, Client, DlqFilter, ErrorKind, PurgeArchive, PurgeDlqByFilter, ResurrectByFilter};
-use chokaq_tests::{Db, Engine, Result, Scenario, Session, args, scenario, values};
+use chokaq_tests::{Db, Engine, Result, Scenario, Session, args, scenario};
 use time::OffsetDateTime;
 
 use crate::arrange;
@@ -149,22 +149,6 @@ async fn remove_gate(s: &mut Session, work: Loop) -> Result<()> {
     Ok(s.batch("", "DROP TABLE dbo.Gate").await?)
 }
 
-/// The session of the program of that name.
-async fn session_of(s: &mut Session, program: &str) -> Result<i64> {
-    let rows = match s {
-        Session::Postgres(session) => {
-            let sql = "SELECT pid::bigint AS id FROM pg_stat_activity WHERE application_name = $1";
-            session.query(sql, &values![program]).await?
-        }
-        Session::Mssql(session) => {
-            let sql = "SELECT CAST(s.session_id AS bigint) AS Id FROM sys.dm_exec_sessions AS s
-                WHERE s.program_name = @P1";
-            session.query(sql, &values![program]).await?
-        }
-    };
-    Ok(rows.one().int("Id"))
-}
-
 async fn end(s: &mut Session, id: i64) -> Result<()> {
     Ok(s.batch(&format!("SELECT pg_terminate_backend({id})"), &format!("KILL {id}")).await?)
 }
@@ -181,7 +165,7 @@ async fn ended(db: &Db<'_>, work: Loop) -> Result<()> {
     holder.begin().await?;
     holder.batch("UPDATE public.gate SET n = 0", "UPDATE dbo.Gate SET N = 0").await?;
     let trouble = async {
-        let session = session_of(&mut s, &program).await?;
+        let session = arrange::session_of(&mut s, &program).await?;
         db.until_blocked(session).await?;
         end(&mut s, session).await
     };

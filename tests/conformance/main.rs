@@ -26,8 +26,10 @@ mod disk_full;
 mod dlq;
 mod driver;
 mod driver_desk;
+mod dropped;
 mod ended;
 mod enqueue;
+mod exhausted;
 mod extension;
 mod fail;
 mod fetch;
@@ -35,6 +37,7 @@ mod filter;
 mod finish;
 mod health;
 mod history;
+mod killed;
 mod lint;
 mod load;
 mod meetings;
@@ -51,12 +54,14 @@ mod rivals;
 mod roles;
 mod scripts;
 mod search_path;
+mod secrets;
 mod sets;
 mod snapshot;
 mod start;
 mod stats;
 mod storm;
 mod summary;
+mod tls;
 mod transactions;
 mod transcript;
 mod upgrade;
@@ -65,6 +70,9 @@ mod verify;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(end) = killed::client() {
+        return end;
+    }
     chokaq_tests::runner::main(&[
         enqueue::SCENARIOS,
         fetch::SCENARIOS,
@@ -98,10 +106,15 @@ fn main() -> ExitCode {
         driver::SCENARIOS,
         connection::SCENARIOS,
         prepared::SCENARIOS,
+        dropped::SCENARIOS,
         cut::SCENARIOS,
         ended::SCENARIOS,
         crash::SCENARIOS,
+        killed::SCENARIOS,
         disk_full::SCENARIOS,
+        exhausted::SCENARIOS,
+        tls::SCENARIOS,
+        secrets::SCENARIOS,
         deploy::SCENARIOS,
         deploy_up::SCENARIOS,
         deploy_killed::SCENARIOS,

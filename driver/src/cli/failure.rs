@@ -83,8 +83,9 @@ impl Failure {
     /// A database that cannot be connected to, though its URL can be read. What is wrong with TLS is told in as many
     /// ways as there are servers, so that every hint but that of a refused login names the URL's words for it.
     pub fn to_connect(error: chokaq::Error, dialect: Dialect) -> Self {
-        let is_unclear =
-            matches!(error.kind(), ErrorKind::Connection | ErrorKind::Configuration) && !is_login_refused(error.code());
+        let is_unclear = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Configuration)
+            && !is_login_refused(error.code())
+            && !is_crowded(error.code());
         let failure = Self::from(error);
         if is_unclear {
             failure.hint(format!("check host, port and database of the URL; {}", tls_of(dialect)))
@@ -149,6 +150,11 @@ fn is_login_refused(code: Option<&str>) -> bool {
     matches!(code, Some("28P01" | "18456" | "33557097"))
 }
 
+/// Whether the server takes no more connections: of all, of a role or database; SQL Server's and Azure's numbers for it.
+fn is_crowded(code: Option<&str>) -> bool {
+    matches!(code, Some("53300" | "17809" | "10928" | "10929"))
+}
+
 fn hint_for(kind: ErrorKind, code: Option<&str>) -> Option<&'static str> {
     match kind {
         ErrorKind::SchemaMismatch => Some("`chokaq migrate up` deploys the procedures that this program knows"),
@@ -160,6 +166,10 @@ fn hint_for(kind: ErrorKind, code: Option<&str>) -> Option<&'static str> {
         }
         ErrorKind::Timeout => Some("give it more time with --timeout, for instance --timeout 10m"),
         ErrorKind::Connection if is_login_refused(code) => Some("check user and password of the URL"),
+        ErrorKind::Connection if is_crowded(code) => Some(
+            "the server takes no more connections: end some that do nothing, use smaller pools, or allow more \
+             (PostgreSQL: max_connections)",
+        ),
         ErrorKind::Connection => Some("check host, port, database and TLS settings of the URL"),
         ErrorKind::Configuration => {
             Some("a URL looks like postgres://user:password@host/database or mssql://user:password@host/database")
@@ -198,6 +208,14 @@ mod tests {
             assert!(hint_for(ErrorKind::Connection, Some(code)).unwrap().contains("user and password"), "{code}");
         }
         assert!(!hint_for(ErrorKind::Connection, None).unwrap().contains("password"));
+    }
+
+    #[test]
+    fn a_server_without_a_free_connection_hints_at_connections() {
+        let full = chokaq::ErrorKind::Connection;
+        for code in ["53300", "10928"] {
+            assert!(hint_for(full, Some(code)).unwrap().contains("no more connections"), "{code}");
+        }
     }
 
     #[test]

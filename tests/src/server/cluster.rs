@@ -80,12 +80,21 @@ pub struct Cluster {
 impl Cluster {
     /// Starts one with these settings, and with the kit in its database `shop`.
     pub async fn start(engine: Engine, settings: &[&str]) -> Result<Self> {
+        let cluster = Self::start_on(engine, settings, None).await?;
+        cluster.create_database().await?;
+        Ok(cluster)
+    }
+
+    /// Starts one with nothing in it.
+    pub async fn start_bare(engine: Engine, settings: &[&str]) -> Result<Self> {
         Self::start_on(engine, settings, None).await
     }
 
     /// The same on a file system of its own of that many megabytes, which can be filled.
     pub async fn start_on_a_small_disk(engine: Engine, settings: &[&str], megabytes: u32) -> Result<Self> {
-        Self::start_on(engine, settings, Some(megabytes)).await
+        let cluster = Self::start_on(engine, settings, Some(megabytes)).await?;
+        cluster.create_database().await?;
+        Ok(cluster)
     }
 
     async fn start_on(engine: Engine, settings: &[&str], megabytes: Option<u32>) -> Result<Self> {
@@ -122,7 +131,9 @@ impl Cluster {
         let endpoint = (engine == Engine::Mssql).then(|| babelfish::endpoint(tds_port));
         let mut cluster = Self { engine, config, endpoint, supervisor, orders, answers: BufReader::new(answers) };
         cluster.order("start")?;
-        cluster.create_database().await?;
+        if cluster.endpoint.is_some() {
+            babelfish::initialize(&cluster.config).await?;
+        }
         Ok(cluster)
     }
 
@@ -133,7 +144,6 @@ impl Cluster {
                 admin.batch("CREATE DATABASE shop").await?;
             }
             Some(endpoint) => {
-                babelfish::initialize(&self.config).await?;
                 let mut admin = until_ready(|| mssql::Session::connect(endpoint.config("master"))).await?;
                 admin.batch("CREATE DATABASE shop").await?;
             }
@@ -141,13 +151,18 @@ impl Cluster {
         crate::deploy::up(&self.url()?).await
     }
 
+    /// Where it listens to what its engine speaks.
+    pub fn port(&self) -> Result<u16> {
+        match &self.endpoint {
+            None => self.config.get_ports().first().copied().context("a port"),
+            Some(endpoint) => Ok(endpoint.port),
+        }
+    }
+
     /// The URL of its database.
     pub fn url(&self) -> Result<String> {
         match &self.endpoint {
-            None => {
-                let port = self.config.get_ports().first().context("a port")?;
-                Ok(format!("postgres://tester@127.0.0.1:{port}/shop?sslmode=disable"))
-            }
+            None => Ok(format!("postgres://tester@127.0.0.1:{}/shop?sslmode=disable", self.port()?)),
             Some(endpoint) => endpoint.url("shop"),
         }
     }

@@ -1,0 +1,103 @@
+//! No free connection: none that the server would give, none in the pool.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use chokaq::{ArchiveSucceeded, Client, Enqueue, EnqueueOutcome, ErrorKind};
+use chokaq_tests::proxy::Proxy;
+use chokaq_tests::server::cluster::Cluster;
+use chokaq_tests::session::postgres;
+use chokaq_tests::{Db, Engine, Result, Scenario, scenario};
+
+use crate::arrange;
+use crate::program::run;
+
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(a_server_without_a_free_connection_is_told_and_waited_for).on_a_cluster(),
+    scenario!(a_pool_without_a_free_connection_is_told),
+];
+
+/// As few as a deployment needs.
+const CONNECTIONS: usize = 6;
+
+/// Takes what there is.
+async fn hold_all(cluster: &Cluster, holders: &mut Vec<postgres::Session>) -> Result<()> {
+    for _ in 0..1_000 {
+        if holders.len() == CONNECTIONS {
+            return Ok(());
+        }
+        match cluster.admin().await {
+            Ok(holder) => holders.push(holder),
+            /* One that ended still counts for a moment. */
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+    anyhow::bail!("{} connections, not {CONNECTIONS}", holders.len())
+}
+
+async fn a_server_without_a_free_connection_is_told_and_waited_for(db: &Db<'_>) -> Result<()> {
+    let limit = format!("max_connections={CONNECTIONS}");
+    let cluster = Cluster::start(db.engine, &[&limit, "superuser_reserved_connections=0"]).await?;
+    let proxy = Proxy::start(db.engine, &cluster.url()?).await?;
+    let hasty = Client::builder().pool_size(2).connect_timeout(Duration::from_secs(1)).connect(proxy.url()).await?;
+    let patient = Client::builder().pool_size(2).connect_timeout(Duration::from_secs(60)).connect(proxy.url()).await?;
+
+    let mut holders = vec![cluster.admin().await?];
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE backend_type = 'client backend' AND datname <> 'postgres'";
+    holders[0].batch(end).await?;
+    hold_all(&cluster, &mut holders).await?;
+
+    let told = |error: &chokaq::Error| {
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error:?}");
+        assert!(error.message().contains("too many clients"), "{error:?}");
+        if db.engine == Engine::Postgres {
+            assert_eq!(error.code(), Some("53300"), "{error:?}");
+        }
+    };
+    told(&Client::connect(&cluster.url()?).await.expect_err("no more than these"));
+    let error = hasty.enqueue(&Enqueue::new("q", "t")).await.expect_err("its connection was ended");
+    told(&error);
+    assert!(error.message().starts_with("no connection within 1s: "), "{error}");
+    let refused = run(Some(&cluster.url()?), &["stats"]).await?;
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("hint: the server takes no more connections"), "{}", refused.stderr);
+
+    /* A call that is never sent twice waits until there is one to send it over. */
+    let tries = proxy.connections() + 2;
+    let job = Enqueue::new("q", "t");
+    let free = async {
+        proxy.connected(tries).await;
+        drop(holders.pop());
+    };
+    let (answer, ()) = tokio::join!(patient.enqueue(&job), free);
+    assert_eq!(answer?.outcome, EnqueueOutcome::Enqueued);
+    let waiting = patient.get_queue_stats(Some("q")).await?;
+    assert_eq!(waiting.first().context("the queue")?.pending_count, 1);
+    Ok(())
+}
+
+async fn a_pool_without_a_free_connection_is_told(db: &Db<'_>) -> Result<()> {
+    let [mut s, mut holder] = db.sessions().await?;
+    arrange::processing(&mut s, "q", "a1").await?;
+    holder.begin().await?;
+    holder.sql("UPDATE chokaq.JobsHot SET Tags = 'held' WHERE Id = 'a1'", &[]).await?;
+    let url = format!("{}&application_name=held%20{}", db.url()?, db.name);
+    let client = Client::builder().pool_size(1).connect_timeout(Duration::from_secs(1)).timeout(None);
+    let client = client.connect(&url).await?;
+    let done = ArchiveSucceeded { job_id: "a1", ..ArchiveSucceeded::default() };
+    let others = async {
+        let session = arrange::session_of(&mut s, &format!("held {}", db.name)).await?;
+        db.until_blocked(session).await?;
+        let refused = client.get_version().await;
+        holder.rollback().await?;
+        Ok(refused)
+    };
+    let (held, refused) = tokio::join!(client.archive_succeeded(&done), others);
+    held?;
+    let error = refused.map_err(|error: anyhow::Error| error)?.expect_err("the one connection was in use");
+    assert_eq!(error.kind(), ErrorKind::Connection, "{error:?}");
+    assert_eq!(error.message(), "no connection within 1s: all 1 of the pool are in use");
+    client.get_version().await?;
+    Ok(())
+}

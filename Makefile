@@ -8,7 +8,7 @@ VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
 TSQL := procedures/mssql migrations/mssql sql/mssql driver/src/deploy/verify/mssql driver/src/deploy/verify/babelfish
 
-.PHONY: help setup setup-postgres demo test lint format bench peers soak migration dist test-dist release
+.PHONY: help setup setup-postgres demo test lint deny format bench peers soak migration dist test-dist release
 
 help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ lint: $(MAXDOP) ## rustfmt, clippy, chokaq lint, and maxdop for SQL Server 2017,
 	$(MAXDOP) --check --parser-version 2017 $(TSQL)
 	$(MAXDOP) --check --parser-version 2022 $(TSQL)
 	$(MAXDOP) --check --parser-version 2025 $(TSQL)
+
+deny: ## licences, sources and known faults of the dependencies; needs cargo-deny, and the network for the faults
+	@command -v cargo-deny > /dev/null || { echo 'make deny: cargo install cargo-deny --locked' >&2; exit 1; }
+	cargo deny check
 
 format: $(MAXDOP) ## format Rust and T-SQL in place
 	cargo fmt --all

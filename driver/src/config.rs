@@ -151,8 +151,16 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Configuration, message)
 }
 
-fn unknown_parameter(name: &str, scheme: &str, known: &[&str]) -> Error {
-    invalid(format!("the URL parameter {name} is not known for {scheme}://, which takes {}", known.join(", ")))
+/// The name is shown unless it may be the rest of a password in which a ? or & was not percent-encoded.
+fn unknown_parameter(url: &Url, name: &str, scheme: &str, known: &[&str]) -> Error {
+    let mut written = url.query().unwrap_or_default().split('&');
+    let may_be_secret = url.username().is_empty() || written.any(|it| it.starts_with("password="));
+    let told = if may_be_secret {
+        "a URL parameter (? and & in a password must be percent-encoded)".to_owned()
+    } else {
+        format!("the URL parameter {name}")
+    };
+    invalid(format!("{told} is not known for {scheme}://, which takes {}", known.join(", ")))
 }
 
 /// A parameter of a URL.
@@ -172,7 +180,7 @@ fn parameters(url: &Url) -> Result<Vec<Parameter<'_>>> {
         .map(|written| {
             let (name, value) = written.split_once('=').unwrap_or((written, ""));
             let name = decode(name, "name of a parameter")?;
-            let value = decode(value, &format!("parameter {name}"))?;
+            let value = decode(value, "value of a parameter")?;
             Ok(Parameter { written, name, value })
         })
         .collect()

@@ -11,13 +11,11 @@ mod local;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use cli::{Answer, Cli, Failure};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Cli::parse().run().await {
+    match Cli::read().run().await {
         Ok(Answer::Yes) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         Err(failure) => {

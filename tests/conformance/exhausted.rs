@@ -13,7 +13,7 @@ use crate::arrange;
 use crate::program::run;
 
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(a_server_without_a_free_connection_is_told_and_waited_for).on_a_cluster(),
+    scenario!(a_server_without_a_free_connection_is_told_and_waited_for).limit(Duration::from_secs(300)).on_a_cluster(),
     scenario!(a_pool_without_a_free_connection_is_told),
 ];
 

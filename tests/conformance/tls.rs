@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use chokaq::{Client, ErrorKind};
-use chokaq_tests::server::cluster::Cluster;
+use chokaq_tests::server::cluster::{Cluster, Stop};
 use chokaq_tests::{Db, Engine, Result, Scenario, scenario};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use time::{Duration, OffsetDateTime};
@@ -15,7 +15,7 @@ use crate::program::run;
 use crate::secrets::{PASSWORD, is_kept};
 
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(a_server_is_believed_by_its_certificate_alone).on_a_cluster(),
+    scenario!(a_server_is_believed_by_its_certificate_alone).limit(std::time::Duration::from_secs(300)).on_a_cluster(),
     scenario!(a_password_is_sent_to_no_server_without_tls),
 ];
 
@@ -66,24 +66,27 @@ impl Server {
         Ok(Self { engine, cluster, shown: 0 })
     }
 
-    /// From now on it shows that certificate, or offers no TLS.
-    async fn show(&mut self, certificate: Option<[String; 2]>) -> Result<()> {
+    /// From now on it shows that certificate.
+    async fn show(&mut self, certificate: [String; 2]) -> Result<()> {
         self.shown += 1;
         let name = format!("server{}", self.shown);
         let admin = self.cluster.admin().await?;
-        for (text, kind) in certificate.iter().flatten().zip(["crt", "key"]) {
-            let lines = format!("SELECT regexp_split_to_table('{}', '\n')", text.trim().replace("\r", ""));
+        for (text, kind) in certificate.iter().zip(["crt", "key"]) {
+            let lines = format!("SELECT regexp_split_to_table('{}', '\n')", text.trim().replace('\r', ""));
             admin.batch(&format!("COPY ({lines}) TO PROGRAM 'umask 077 && cat > {name}.{kind}'")).await?;
             let file = if kind == "crt" { "ssl_cert_file" } else { "ssl_key_file" };
             admin.batch(&format!("ALTER SYSTEM SET {file} = '{name}.{kind}'")).await?;
         }
-        let ssl = if certificate.is_some() { "on" } else { "off" };
-        admin.batch(&format!("ALTER SYSTEM SET ssl = {ssl}")).await?;
+        admin.batch("ALTER SYSTEM SET ssl = on").await?;
+        if self.engine == Engine::Mssql {
+            /* The TDS listener reads them when it starts. */
+            self.cluster.stop(Stop::Immediate)?;
+            return self.cluster.start_again().await;
+        }
         admin.batch("SELECT pg_reload_conf()").await?;
         for _ in 0..500 {
-            let now = "SELECT current_setting('ssl') AS ssl, current_setting('ssl_cert_file') AS file";
-            let now = self.cluster.admin().await?.query(now, &[]).await?.one();
-            if now.text("Ssl") == ssl && (ssl == "off" || now.text("File") == format!("{name}.crt")) {
+            let file = "SELECT current_setting('ssl_cert_file') AS file";
+            if self.cluster.admin().await?.query(file, &[]).await?.one().text("File") == format!("{name}.crt") {
                 return Ok(());
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -91,21 +94,29 @@ impl Server {
         anyhow::bail!("it does not show {name}")
     }
 
-    /// A URL without a word of TLS; over TDS the host is an address, PostgreSQL's has a name beside it.
-    fn url(&self, password: &str) -> Result<String> {
+    /// A URL without a word of TLS. PostgreSQL's has the address beside the host; over TDS there are two names for it.
+    fn url(&self, host: &str, password: &str) -> Result<String> {
         let port = self.cluster.port()?;
         Ok(match self.engine {
-            Engine::Postgres => format!("postgres://app:{password}@{NAME}:{port}/postgres?hostaddr=127.0.0.1"),
-            Engine::Mssql => format!("mssql://tester:{password}@127.0.0.1:{port}/master?"),
+            Engine::Postgres => format!("postgres://app:{password}@{host}:{port}/postgres?hostaddr=127.0.0.1"),
+            Engine::Mssql => format!("mssql://tester:{password}@{host}:{port}/master?"),
         })
     }
 
-    fn trusting(&self, authority: &Authority) -> Result<String> {
+    /// The name in its certificates, and another one.
+    fn hosts(&self) -> [&'static str; 2] {
+        match self.engine {
+            Engine::Postgres => [NAME, "elsewhere.example"],
+            Engine::Mssql => ["127.0.0.1", "localhost"],
+        }
+    }
+
+    fn trusting(&self, authority: &Authority, host: &str) -> Result<String> {
         let parameter = match self.engine {
             Engine::Postgres => "sslrootcert",
             Engine::Mssql => "trust_server_certificate_ca",
         };
-        Ok(format!("{}&{parameter}={}", self.url(self.password())?, authority.file.display()))
+        Ok(format!("{}&{parameter}={}", self.url(host, self.password())?, authority.file.display()))
     }
 
     fn password(&self) -> &'static str {
@@ -130,37 +141,39 @@ async fn a_server_is_believed_by_its_certificate_alone(db: &Db<'_>) -> Result<()
     let folder = tempfile::tempdir()?;
     let [ours, other] = ["ours", "other"].map(|name| Authority::new(folder.path(), name));
     let (ours, other) = (ours?, other?);
-    let host = if db.engine == Engine::Postgres { NAME } else { "127.0.0.1" };
     let later = OffsetDateTime::now_utc() + Duration::days(10);
     let mut server = Server::start(db.engine).await?;
+    let [host, elsewhere] = server.hosts();
+    let silent = server.url(host, server.password())?;
 
-    server.show(Some(ours.sign(host, later)?)).await?;
-    let client = Client::connect(&server.trusting(&ours)?).await.context("our certificate")?;
-    let admin = server.cluster.admin().await?;
-    let encrypted = admin.query("SELECT count(*) AS n FROM pg_stat_ssl WHERE ssl", &[]).await?.one().int("N");
-    assert_eq!(encrypted, 1, "the connection is encrypted");
-    drop(client);
-    let unknown = ["UnknownIssuer", "no certificate authority is trusted"];
-    refused(&server.url(server.password())?, &unknown).await?;
-    refused(&server.trusting(&other)?, &unknown).await?;
-    let told = run(Some(&server.trusting(&other)?), &["stats"]).await?;
-    assert_eq!(told.code, Some(2), "{}", told.stderr);
-    assert!(told.stderr.contains("hint:") && told.stderr.contains("trust_server_certificate"), "{}", told.stderr);
-
-    server.show(Some(ours.sign("elsewhere.example", later)?)).await?;
-    refused(&server.trusting(&ours)?, &["not valid for name", "NotValidForName"]).await?;
-    server.show(Some(ours.sign(host, OffsetDateTime::now_utc() - Duration::days(1))?)).await?;
-    refused(&server.trusting(&ours)?, &["expired", "Expired"]).await?;
-    Client::connect(&format!("{}&trust_server_certificate=true", server.url(server.password())?)).await?;
-
-    server.show(None).await?;
-    refused(&server.trusting(&ours)?, &["does not support TLS", "does not allow the requested encryption"]).await?;
+    refused(&server.trusting(&ours, host)?, &["does not support TLS", "does not allow the requested encryption"])
+        .await?;
     let (plain, wrong) = match db.engine {
         Engine::Postgres => ("sslmode=disable", "password authentication failed"),
         Engine::Mssql => ("encrypt=false", "Login failed"),
     };
-    Client::connect(&format!("{}&{plain}", server.url(server.password())?)).await?;
-    refused(&format!("{}&{plain}", server.url(&format!("not{PASSWORD}"))?), &[wrong, "authentication failed"]).await
+    Client::connect(&format!("{silent}&{plain}")).await?;
+    let bad = server.url(host, &format!("not{PASSWORD}"))?;
+    refused(&format!("{bad}&{plain}"), &[wrong, "authentication failed"]).await?;
+
+    server.show(ours.sign(host, later)?).await?;
+    let client = Client::connect(&server.trusting(&ours, host)?).await.context("our certificate")?;
+    let admin = server.cluster.admin().await?;
+    let encrypted = admin.query("SELECT count(*) AS n FROM pg_stat_ssl WHERE ssl", &[]).await?.one().int("N");
+    assert_eq!(encrypted, 1, "the connection is encrypted");
+    drop((client, admin));
+    let unknown = ["UnknownIssuer", "no certificate authority is trusted"];
+    refused(&silent, &unknown).await?;
+    refused(&server.trusting(&other, host)?, &unknown).await?;
+    let told = run(Some(&server.trusting(&other, host)?), &["stats"]).await?;
+    assert_eq!(told.code, Some(2), "{}", told.stderr);
+    assert!(told.stderr.contains("hint:") && told.stderr.contains("trust_server_certificate"), "{}", told.stderr);
+    refused(&server.trusting(&ours, elsewhere)?, &["not valid for name", "NotValidForName"]).await?;
+
+    server.show(ours.sign(host, OffsetDateTime::now_utc() - Duration::days(1))?).await?;
+    refused(&server.trusting(&ours, host)?, &["expired", "Expired"]).await?;
+    Client::connect(&format!("{silent}&trust_server_certificate=true")).await?;
+    Ok(())
 }
 
 /// What TDS says of a version and of encryption: that it has none.

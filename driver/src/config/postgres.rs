@@ -66,7 +66,7 @@ pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
             "sslrootcert" => root_file = Some(PathBuf::from(value)),
             "trust_server_certificate" => trust_all = parse_flag(&name, &value)?,
             known if PASSED_ON.contains(&known) => passed_on.push(written),
-            other => return Err(unknown_parameter(other, "postgres", &[OURS, PASSED_ON].concat())),
+            other => return Err(unknown_parameter(url, other, "postgres", &[OURS, PASSED_ON].concat())),
         }
     }
     let mut plain = url.clone();
@@ -200,6 +200,21 @@ mod tests {
             assert!(error.message().contains(name), "{error}");
             let refused = format!("postgres://app@db/shop?{name}=maybe").parse::<Config>().err();
             assert!(refused.is_none_or(|error| !error.message().contains("not known")), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_rest_of_a_password_is_not_shown_as_a_parameter() {
+        for url in
+            ["postgres://app:?sec=ret@db/shop", "postgres://app:47?secret@db/shop", "mssql://app:?secret@db/shop"]
+        {
+            let error = url.parse::<Config>().unwrap_err();
+            assert!(!format!("{error:?}").contains("sec"), "{error:?}");
+            assert!(error.message().contains("percent-encoded"), "{error}");
+        }
+        for url in ["postgres://app@db/shop?password=a&secret", "postgres://app@db/shop?password=a&secret=%FF"] {
+            let error = url.parse::<Config>().unwrap_err();
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
         }
     }
 

@@ -188,6 +188,13 @@ impl Cluster {
         })
     }
 
+    /// Starts it again, bare as it is, and waits until it has recovered.
+    pub async fn start_again(&mut self) -> Result<()> {
+        self.order("start")?;
+        until_ready(async || self.admin().await.map_err(std::io::Error::other)).await?;
+        Ok(())
+    }
+
     /// Starts it again, and waits until it has recovered and lets in.
     pub async fn restart(&mut self) -> Result<()> {
         self.order("start")?;

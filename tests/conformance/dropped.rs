@@ -101,7 +101,7 @@ async fn a_dropped_call_leaves_the_next_one_its_own_answer(db: &Db<'_>) -> Resul
             next.push(name);
         }
     }
-    assert!(dropped > made.len(), "only {dropped} calls were dropped");
+    assert!(dropped >= made.len(), "only {dropped} calls were dropped");
     /* None of them was in somebody else's transaction. */
     let committed = s.count("SELECT COUNT(*) AS N FROM chokaq.JobsHot AS h WHERE h.Queue = 'others'", &[]).await?;
     assert_eq!(committed, next.len() as i64);

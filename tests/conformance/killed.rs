@@ -86,7 +86,7 @@ async fn work(url: &str, name: &str) -> chokaq::Result<std::convert::Infallible>
 /// A client at work, and what it says.
 struct Running {
     process: Child,
-    said: JoinHandle<std::io::Result<Vec<String>>>,
+    said: Option<JoinHandle<std::io::Result<Vec<String>>>>,
 }
 
 impl Running {
@@ -95,15 +95,23 @@ impl Running {
         command.env(URL, url).env(NAME, name).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut process = command.spawn()?;
         let lines = BufReader::new(process.stdout.take().context("its output")?).lines();
-        Ok(Self { process, said: std::thread::spawn(move || lines.collect()) })
+        Ok(Self { process, said: Some(std::thread::spawn(move || lines.collect())) })
     }
 
     /// SIGKILL: it cleans up nothing and says good-bye to nobody.
     fn kill(mut self) -> Result<Vec<String>> {
         ensure!(self.process.try_wait()?.is_none(), "it ended by itself");
         self.process.kill()?;
-        self.process.wait()?;
-        Ok(self.said.join().map_err(|_| anyhow!("the reader panicked"))??)
+        let said = self.said.take().context("it is killed once")?;
+        Ok(said.join().map_err(|_| anyhow!("the reader panicked"))??)
+    }
+}
+
+impl Drop for Running {
+    /// A case that fails leaves none behind.
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

@@ -60,11 +60,11 @@ BEGIN
         @Actor NVARCHAR(100) = @ResurrectedBy,
         @AfterId NVARCHAR(50) = COALESCE(@AfterJobId, N''),
         @BatchId UNIQUEIDENTIFIER = NEWID(),
+        @ConflictCount INT = 0,
         @DoneCount INT = 0,
         @LastFailedAtUtc DATETIME2(7),
         @LastJobId NVARCHAR(50),
         @MatchedCount INT,
-        @MineCount INT = 0,
         @MineIds NVARCHAR(MAX),
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @QueueName NVARCHAR(255) = @Queue,
@@ -141,8 +141,6 @@ BEGIN
             GROUP BY d.Id
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
-            SET @MineCount = @@ROWCOUNT;
-
             SELECT
                 @MineIds = COALESCE(
                     N'[' +
@@ -164,9 +162,11 @@ BEGIN
             WHERE o.BatchId = @BatchId
             OPTION (FORCE ORDER, LOOP JOIN);
 
-            SELECT @SkippedCount = COUNT(DISTINCT s.Id) - (@MineCount - @DoneCount)
+            /* Still there as it was seen: a conflict, if it was mine. A server that ignores the locks lets a rival take one of mine. */
+            SELECT @ConflictCount = COUNT(DISTINCT m.Id), @SkippedCount = COUNT(DISTINCT s.Id) - COUNT(DISTINCT m.Id)
             FROM @Seen AS s
             INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK, READUNCOMMITTED) ON d.Id = s.Id AND d.Revision = s.Revision
+            LEFT JOIN @Mine AS m ON m.Id = s.Id
             WHERE s.Place <= @BatchSize;
         END;
 
@@ -186,7 +186,7 @@ BEGIN
     SELECT
         @MatchedCount AS MatchedCount,
         @DoneCount AS ResurrectedCount,
-        @MineCount - @DoneCount AS ConflictCount,
+        @ConflictCount AS ConflictCount,
         @SkippedCount AS SkippedCount,
         CONVERT(BIT, CASE WHEN @SeenCount > @BatchSize THEN 1 ELSE 0 END) AS HasMore,
         @LastFailedAtUtc AS LastFailedAtUtc,

@@ -198,8 +198,16 @@ pub fn close(a: OffsetDateTime, b: OffsetDateTime) -> bool {
     (a - b).abs() < Duration::seconds(5)
 }
 
-/// The session of the program of that name.
+/// The one session of the program of that name.
 pub async fn session_of(s: &mut Session, program: &str) -> Result<i64> {
+    match sessions_of(s, program).await?[..] {
+        [id] => Ok(id),
+        ref sessions => anyhow::bail!("{} sessions of {program}", sessions.len()),
+    }
+}
+
+/// The sessions of the program of that name.
+pub async fn sessions_of(s: &mut Session, program: &str) -> Result<Vec<i64>> {
     let rows = match s {
         Session::Postgres(session) => {
             let sql = "SELECT pid::bigint AS id FROM pg_stat_activity WHERE application_name = $1";
@@ -211,5 +219,5 @@ pub async fn session_of(s: &mut Session, program: &str) -> Result<i64> {
             session.query(sql, &values![program]).await?
         }
     };
-    Ok(rows.one().int("Id"))
+    Ok(rows.rows.iter().map(|row| row.int("Id")).collect())
 }

@@ -149,7 +149,7 @@ async fn remove_gate(s: &mut Session, work: Loop) -> Result<()> {
     Ok(s.batch("", "DROP TABLE dbo.Gate").await?)
 }
 
-async fn end(s: &mut Session, id: i64) -> Result<()> {
+pub async fn end(s: &mut Session, id: i64) -> Result<()> {
     Ok(s.batch(&format!("SELECT pg_terminate_backend({id})"), &format!("KILL {id}")).await?)
 }
 

@@ -47,6 +47,7 @@ mod privileges;
 mod program;
 mod purge;
 mod queues;
+mod races;
 mod recover;
 mod release;
 mod resurrect;
@@ -103,6 +104,9 @@ fn main() -> ExitCode {
         cases::SCENARIOS,
         concurrency::SCENARIOS,
         meetings::SCENARIOS,
+        races::SCENARIOS,
+        races::queue::SCENARIOS,
+        races::deployers::SCENARIOS,
         driver::SCENARIOS,
         connection::SCENARIOS,
         prepared::SCENARIOS,

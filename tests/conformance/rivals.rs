@@ -3,13 +3,14 @@
 use chokaq_tests::{Args, Db, Result, Rows, Session};
 
 /// How the holder's transaction ends.
+#[derive(Clone, Copy)]
 pub enum End {
     Commit,
     Rollback,
 }
 
 impl End {
-    async fn of(self, holder: &mut Session) -> Result<()> {
+    pub async fn of(self, holder: &mut Session) -> Result<()> {
         match self {
             Self::Commit => holder.commit().await?,
             Self::Rollback => holder.rollback().await?,

@@ -43,7 +43,8 @@ BEGIN
     );
     DECLARE @Held TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
-        Revision BIGINT NOT NULL
+        Revision BIGINT NOT NULL,
+        Status TINYINT NOT NULL
     );
     DECLARE @Gone TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
@@ -71,19 +72,29 @@ BEGIN
         IF @OwnsTransaction = 1
             BEGIN TRANSACTION;
 
-        /* Once, unless a job that was running came back to its queue in between. */
+        /* Once, unless a server that ignores the locks let a rival in between. */
         WHILE EXISTS (SELECT 1 FROM @Asked AS i WHERE i.Outcome IS NULL)
         BEGIN
             DELETE FROM @Held;
 
-            /* Locked in key order, the order of @Asked: two operators with the same ids wait in one direction only. */
-            INSERT INTO @Held (Id, Revision)
-            SELECT h.Id, h.Revision
+            /*
+            Locked in key order, the order of @Asked: two operators with the same ids wait in one direction only. Those that
+            run too: to look at one again, which may have come back, would be to wait for a lower id while higher ones are held.
+            */
+            INSERT INTO @Held (Id, Revision, Status)
+            SELECT h.Id, h.Revision, h.Status
             FROM @Asked AS i
             INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK, FORCESEEK) ON h.Id = i.Id
-            WHERE i.Outcome IS NULL AND h.Status IN (0, 1)
+            WHERE i.Outcome IS NULL
             ORDER BY i.Id
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+
+            UPDATE @Asked
+            SET Outcome = 'not_cancellable'
+            WHERE Id IN (SELECT l.Id FROM @Held AS l WHERE l.Status = 2);
+
+            DELETE FROM @Held
+            WHERE Status = 2;
 
             /*
             An id that has ended before stays in Hot, and stops no other job at a primary key. Hot is looked up at once with
@@ -144,16 +155,17 @@ BEGIN
             SET Outcome = 'cancelled'
             WHERE Outcome IS NULL AND Id IN (SELECT g.Id FROM @Gone AS g);
 
+            /* What is in Hot still is to be looked at again; no row is read that is not held. */
             UPDATE i
             SET
                 Outcome = CASE
-                    WHEN h.Status = 2 THEN 'not_cancellable'
                     WHEN h.Id IS NOT NULL THEN NULL
                     WHEN d.FailureReason = 1 THEN 'already_cancelled'
                     ELSE 'not_found'
                 END
             FROM @Asked AS i
-            LEFT JOIN chokaq.JobsHot AS h WITH (FORCESEEK) ON h.Id = i.Id
+            LEFT JOIN @Held AS l ON l.Id = i.Id
+            LEFT JOIN chokaq.JobsHot AS h WITH (FORCESEEK) ON h.Id = l.Id
             LEFT JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK) ON d.Id = i.Id
             WHERE i.Outcome IS NULL;
         END;

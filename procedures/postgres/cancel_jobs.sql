@@ -25,7 +25,6 @@ DECLARE
     v_ids text[];
     v_now timestamptz;
     v_number bigint;
-    v_outcomes text[];
 BEGIN
     v_ids := chokaq.checked_ids(p_job_ids, 4000);
 
@@ -35,95 +34,79 @@ BEGIN
     END IF;
 
     v_number := nextval('chokaq.job_numbers');
-    v_outcomes := array_fill(NULL::text, ARRAY[cardinality(v_ids)]);
 
-    /* Once, unless a job that was running came back to its queue in between. */
-    WHILE array_position(v_outcomes, NULL) IS NOT NULL LOOP
-        v_held := ARRAY(
-            SELECT h.id
-            FROM unnest(v_ids, v_outcomes) AS i (id, outcome)
-            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
-            WHERE i.outcome IS NULL AND h.id = ANY (v_ids) AND h.status IN (0, 1)
-            ORDER BY h.id
-            FOR UPDATE OF h
-        );
-        v_now := clock_timestamp();
+    /* One look, in key order: a second one would wait for a lower id while higher ones are held. */
+    v_held := ARRAY(
+        SELECT h.id
+        FROM chokaq.jobs_hot AS h
+        WHERE h.id = ANY (v_ids) AND h.status IN (0, 1)
+        ORDER BY h.id
+        FOR UPDATE
+    );
+    v_now := clock_timestamp();
 
-        WITH added AS (
-            INSERT INTO chokaq.jobs_dlq AS d (
-                id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
-                failure_reason, error_details, failed_at_utc, scheduled_at_utc, started_at_utc, heartbeat_utc,
-                created_at_utc, created_by, last_updated_utc, last_modified_by, resurrect_count, revision
-            )
-            SELECT
-                h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
-                1,
-                /* What the attempt before left is evidence too. */
-                COALESCE(
-                    p_reason || E'\nThe attempt before ended with: ' || h.error_details, p_reason, h.error_details
-                ),
-                v_now, h.scheduled_at_utc, h.started_at_utc, h.heartbeat_utc,
-                h.created_at_utc, h.created_by, v_now, p_cancelled_by, h.resurrect_count, v_number + i.place
-            FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
-            INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
-            WHERE h.id = ANY (v_held)
-            AND NOT EXISTS (SELECT 1 FROM chokaq.jobs_archive AS a WHERE a.id = h.id)
-            ORDER BY h.id
-            ON CONFLICT (id) DO NOTHING
-            RETURNING d.id, d.queue, d.type, d.failure_reason, d.error_details, d.attempt_count, d.failed_at_utc
-        ),
-        gone AS (
-            DELETE FROM chokaq.jobs_hot AS h
-            USING added AS a
-            WHERE h.id = a.id
-        ),
-        counted AS (
-            INSERT INTO chokaq.counter_deltas (queue, dead_lettered)
-            SELECT a.queue, count(*) FROM added AS a GROUP BY a.queue
-        ),
-        recorded AS (
-            INSERT INTO chokaq.operator_history (
-                action, job_id, queue, type, actor, batch_id, failure_reason, error_details, attempt_count,
-                failed_at_utc
-            )
-            SELECT
-                'cancelled', a.id, a.queue, a.type, p_cancelled_by, v_batch_id, a.failure_reason, a.error_details,
-                a.attempt_count, a.failed_at_utc
-            FROM added AS a
-            ORDER BY a.id
+    WITH added AS (
+        INSERT INTO chokaq.jobs_dlq AS d (
+            id, queue, type, payload, tags, idempotency_key, priority, attempt_count, worker_id,
+            failure_reason, error_details, failed_at_utc, scheduled_at_utc, started_at_utc, heartbeat_utc,
+            created_at_utc, created_by, last_updated_utc, last_modified_by, resurrect_count, revision
         )
-        SELECT array_agg(a.id) INTO v_added FROM added AS a;
-
-        SELECT array_agg(
-            CASE
-                WHEN i.outcome IS NOT NULL THEN i.outcome
-                WHEN a.id IS NOT NULL THEN 'cancelled'
-                WHEN l.id IS NOT NULL THEN 'id_conflict'
-                ELSE (
-                    SELECT CASE
-                        WHEN h.status = 2 THEN 'not_cancellable'
-                        WHEN h.id IS NOT NULL THEN NULL
-                        WHEN d.failure_reason = 1 THEN 'already_cancelled'
-                        ELSE 'not_found'
-                    END
-                    FROM (SELECT i.id COLLATE "C" AS id) AS m
-                    LEFT JOIN chokaq.jobs_hot AS h ON h.id = m.id
-                    LEFT JOIN chokaq.jobs_dlq AS d ON d.id = m.id
-                )
-            END
-            ORDER BY i.place
+        SELECT
+            h.id, h.queue, h.type, h.payload, h.tags, h.idempotency_key, h.priority, h.attempt_count, h.worker_id,
+            1,
+            /* What the attempt before left is evidence too. */
+            COALESCE(
+                p_reason || E'\nThe attempt before ended with: ' || h.error_details, p_reason, h.error_details
+            ),
+            v_now, h.scheduled_at_utc, h.started_at_utc, h.heartbeat_utc,
+            h.created_at_utc, h.created_by, v_now, p_cancelled_by, h.resurrect_count, v_number + i.place
+        FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
+        INNER JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C"
+        WHERE h.id = ANY (v_held)
+        AND NOT EXISTS (SELECT 1 FROM chokaq.jobs_archive AS a WHERE a.id = h.id)
+        ORDER BY h.id
+        ON CONFLICT (id) DO NOTHING
+        RETURNING d.id, d.queue, d.type, d.failure_reason, d.error_details, d.attempt_count, d.failed_at_utc
+    ),
+    gone AS (
+        DELETE FROM chokaq.jobs_hot AS h
+        USING added AS a
+        WHERE h.id = a.id
+    ),
+    counted AS (
+        INSERT INTO chokaq.counter_deltas (queue, dead_lettered)
+        SELECT a.queue, count(*) FROM added AS a GROUP BY a.queue
+    ),
+    recorded AS (
+        INSERT INTO chokaq.operator_history (
+            action, job_id, queue, type, actor, batch_id, failure_reason, error_details, attempt_count,
+            failed_at_utc
         )
-        INTO v_outcomes
-        FROM unnest(v_ids, v_outcomes) WITH ORDINALITY AS i (id, outcome, place)
-        LEFT JOIN unnest(v_added) AS a (id) ON a.id = i.id
-        LEFT JOIN unnest(v_held) AS l (id) ON l.id = i.id;
-    END LOOP;
+        SELECT
+            'cancelled', a.id, a.queue, a.type, p_cancelled_by, v_batch_id, a.failure_reason, a.error_details,
+            a.attempt_count, a.failed_at_utc
+        FROM added AS a
+        ORDER BY a.id
+    )
+    SELECT array_agg(a.id) INTO v_added FROM added AS a;
 
     PERFORM chokaq.fold_sometimes();
 
     RETURN QUERY
-    SELECT i.id, i.outcome
-    FROM unnest(v_ids, v_outcomes) WITH ORDINALITY AS i (id, outcome, place)
+    SELECT
+        i.id,
+        CASE
+            WHEN a.id IS NOT NULL THEN 'cancelled'
+            WHEN l.id IS NOT NULL THEN 'id_conflict'
+            WHEN h.id IS NOT NULL THEN 'not_cancellable'
+            WHEN d.failure_reason = 1 THEN 'already_cancelled'
+            ELSE 'not_found'
+        END
+    FROM unnest(v_ids) WITH ORDINALITY AS i (id, place)
+    LEFT JOIN unnest(v_added) AS a (id) ON a.id = i.id
+    LEFT JOIN unnest(v_held) AS l (id) ON l.id = i.id
+    LEFT JOIN chokaq.jobs_hot AS h ON h.id = i.id COLLATE "C" AND h.id = ANY (v_ids)
+    LEFT JOIN chokaq.jobs_dlq AS d ON d.id = i.id COLLATE "C" AND d.id = ANY (v_ids)
     ORDER BY i.place;
 END;
 $$;

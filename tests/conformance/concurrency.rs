@@ -1,6 +1,6 @@
 //! Two and more sessions at once. Where the order matters, a rival is watched until it waits; nothing sleeps.
 
-use chokaq_tests::{Db, Result, Scenario, Session, SqlError, Value, args, scenarios, values};
+use chokaq_tests::{Db, Engine, Result, Scenario, Session, SqlError, Value, args, scenarios, values};
 use futures_util::future::try_join_all;
 
 use crate::arrange;
@@ -287,7 +287,8 @@ async fn a_heartbeat_saves_a_job_from_the_sweep_that_waits_for_none(db: &Db<'_>)
     let sweep = ("ArchiveZombies", args! {});
     let row = beside(db, (&mut worker, End::Commit), &mut sweeper, sweep).await?.one();
     assert_eq!(row["MovedCount"], 0);
-    assert_eq!(row["SkippedCount"], i64::from(sweeper.heeds_lock_hints()));
+    /* SQL Server looks without regard to locks: to it the job has its heartbeat already, and is none of those to skip. */
+    assert_eq!(row["SkippedCount"], i64::from(db.engine == Engine::Postgres));
     let row = sweeper.call_one("ArchiveZombies", args! {}).await?;
     assert_eq!((row.int("MovedCount"), row.int("SkippedCount")), (0, 0));
     assert_eq!(arrange::job(&mut worker, "a1").await?["Status"], 2);

@@ -41,6 +41,7 @@ mod killed;
 mod lint;
 mod load;
 mod meetings;
+mod mixed;
 mod policy;
 mod prepared;
 mod privileges;
@@ -107,6 +108,7 @@ fn main() -> ExitCode {
         races::SCENARIOS,
         races::queue::SCENARIOS,
         races::deployers::SCENARIOS,
+        mixed::SCENARIOS,
         driver::SCENARIOS,
         connection::SCENARIOS,
         prepared::SCENARIOS,

@@ -8,10 +8,12 @@ pub mod deployers;
 mod meeting;
 pub mod queue;
 
-use chokaq_tests::{Db, Result, Scenario, scenarios};
+use chokaq_tests::{Db, Result, Scenario, Session, args, scenarios, values};
 
 use act::*;
 use meeting::{Job, LEAVES, Race, SKIPS, SKIPS_OR_OVERLOOKS, Second::Waits, run};
+
+use crate::arrange;
 
 pub const SCENARIOS: &[Scenario] = scenarios![
     a_sweep_comes_while_the_worker_ends_its_job,
@@ -22,6 +24,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     an_edit_comes_to_a_job_that_comes_back,
     a_cancellation_comes_to_a_job_that_is_fetched,
     a_fetch_comes_to_a_job_that_is_cancelled,
+    a_cancellation_never_waits_for_a_job_that_comes_back_under_it,
     a_purge_comes_to_a_job_that_comes_back,
     a_resurrection_comes_to_a_job_that_is_purged,
     a_start_comes_to_a_job_that_is_released,
@@ -218,5 +221,39 @@ async fn a_purge_of_the_archive_comes_to_jobs_that_are_purged(db: &Db<'_>) -> Re
     run(db, &[Race::new(Job::Archived, PURGE_ARCHIVE_BATCH, PURGE_ARCHIVE, SKIPS_OR_OVERLOOKS, "none")]).await?;
     let acts = "SELECT COUNT(*) AS N FROM chokaq.OperatorHistory WHERE Action = 'archive_purged' AND JobCount = 1";
     assert_eq!(db.session().await?.count(acts, &[]).await?, 2, "one for each job");
+    Ok(())
+}
+
+/// It holds the second job when the first, which ran, waits again and has another cancellation: a wait for that one would
+/// be in a circle.
+async fn a_cancellation_never_waits_for_a_job_that_comes_back_under_it(db: &Db<'_>) -> Result<()> {
+    let [mut a, mut b, mut holder] = db.sessions().await?;
+    let ids = ["q 1", "q 2"].map(str::to_owned);
+    arrange::processing(&mut a, "q", &ids[0]).await?;
+    arrange::pending(&mut a, "q", &ids[1]).await?;
+    let [first, second] = [a.id().await?, b.id().await?];
+    holder.begin().await?;
+    holder.sql("UPDATE chokaq.JobsHot SET Tags = 'held' WHERE Id = @P1", &values![&ids[1]]).await?;
+    let cancel = async |s: &mut Session| {
+        Ok::<_, anyhow::Error>(
+            s.call("CancelJobs", args! { JobIds: &ids[..], CancelledBy: "ann" }).await?.texts("Outcome"),
+        )
+    };
+    let then = async {
+        db.until_blocked(first).await?;
+        let mut worker = db.session().await?;
+        assert_eq!(
+            worker.outcome("RescheduleForRetry", args! { JobId: &ids[0], WorkerId: "w1" }).await?,
+            "rescheduled"
+        );
+        let let_go = async {
+            db.until_blocked(second).await?;
+            Ok(holder.rollback().await?)
+        };
+        Ok(tokio::try_join!(cancel(&mut b), let_go)?.0)
+    };
+    let (first, second) = tokio::try_join!(cancel(&mut a), then)?;
+    assert_eq!(first, ["not_cancellable", "cancelled"]);
+    assert_eq!(second, ["cancelled", "already_cancelled"]);
     Ok(())
 }

@@ -2,15 +2,18 @@
 
 use chokaq_tests::contract::{self, Kind};
 use chokaq_tests::names::snake_case;
-use chokaq_tests::{Db, Engine, Result, Rights, Scenario, Session, Value, scenario};
+use chokaq_tests::{Db, Engine, Result, Rights, Scenario, Session, Value, args, scenario};
 
 use crate::roles::{reading, works};
+use crate::snapshot;
 use crate::transactions::{joining, looping};
 
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(every_function_with_its_owners_rights_pins_its_search_path).only(Engine::Postgres),
     scenario!(a_hostile_search_path_changes_nothing).only(Engine::Postgres),
     scenario!(temporary_tables_of_the_same_names_are_not_used).only(Engine::Postgres),
+    scenario!(a_loop_leaves_the_search_path_as_it_was).only(Engine::Postgres),
+    scenario!(a_text_that_the_client_cannot_spell_changes_nothing).only(Engine::Postgres),
 ];
 
 async fn every_function_with_its_owners_rights_pins_its_search_path(db: &Db<'_>) -> Result<()> {
@@ -81,7 +84,9 @@ async fn a_hostile_search_path_changes_nothing(db: &Db<'_>) -> Result<()> {
     s.batch(MORE_TRAPS, "").await?;
     same_names(&mut owner, &mut s, "evil").await?;
     s.batch("SET search_path = evil, pg_catalog, chokaq", "").await?;
-    for (procedure, args) in [reading(), joining(&mut owner).await?, looping(&mut owner).await?].concat() {
+    let mut looping = looping(&mut owner).await?;
+    looping.retain(|(procedure, _)| *procedure != "PurgeArchive");
+    for (procedure, args) in [reading(), joining(&mut owner).await?, looping].concat() {
         works(&mut owner, &mut s, procedure, args).await?;
     }
     /* They are traps: for the caller's own words, and for a function that does not pin its path. */
@@ -105,6 +110,38 @@ async fn temporary_tables_of_the_same_names_are_not_used(db: &Db<'_>) -> Result<
     }
     assert_eq!(s.count("SELECT count(*) AS n FROM jobs_hot WHERE queue = 'trap'", &[]).await?, 1);
     Ok(owner.empty_tables().await?)
+}
+
+/// A block that calls one goes on in the transaction that the loop has left.
+async fn a_loop_leaves_the_search_path_as_it_was(db: &Db<'_>) -> Result<()> {
+    let mut s = db.session().await?;
+    s.batch("CREATE SCHEMA mine; SET search_path = mine", "").await?;
+    let block = "DO $$
+        DECLARE a bigint; b integer; c integer;
+        BEGIN
+            CALL chokaq.recover_abandoned(300, 1000, a, b, c);
+            IF current_setting('search_path') <> 'mine' THEN
+                RAISE EXCEPTION 'it is %', current_setting('search_path');
+            END IF;
+        END $$";
+    Ok(s.batch(block, "").await?)
+}
+
+/// LATIN1 has no emoji: the server finds that out when it sends the answer, and undoes the call.
+async fn a_text_that_the_client_cannot_spell_changes_nothing(db: &Db<'_>) -> Result<()> {
+    let [mut owner, mut s] = db.sessions().await?;
+    let args = args! { Queue: "q", Type: "t", JobId: "a", Payload: "😀" };
+    owner.call("Enqueue", args).await?;
+    let before = snapshot::take(&mut owner).await?;
+    s.batch("SET client_encoding = 'LATIN1'", "").await?;
+    let error = s.call("FetchNextBatch", args! { WorkerId: "w1" }).await.expect_err("an emoji in LATIN1");
+    assert_eq!(error.code, "22P05", "{error}");
+    assert_eq!(snapshot::take(&mut owner).await?, before);
+    let moved = s.outcome("MoveToDLQ", args! { JobId: "a", FailureReason: 6, MovedBy: "ann" }).await?;
+    assert_eq!(moved, "moved");
+    let purged = s.call_one("PurgeDLQ", args! { JobIds: ["a"], PurgedBy: "ann" }).await?;
+    assert_eq!(purged["PurgedCount"], 1);
+    Ok(())
 }
 
 /// Tables of the caller, named as those of the kit, with a row each that nobody must see, let alone delete.

@@ -76,18 +76,24 @@ fn work() -> Vec<Act> {
     };
     vec![
         fetch(false),
+        Act::GetJob(pick(Wanted::Fetched, 0)),
         Act::MarkAsProcessing(pick(Wanted::Fetched, 0), By::Holder),
         Act::MarkJobsAsProcessing(picks(Wanted::Fetched, [0, 0, 9]), "w1"),
+        Act::GetJob(pick(Wanted::Processing, 0)),
         Act::KeepAlive(picks(Wanted::Processing, [0, 1]), "w1"),
+        Act::GetJob(pick(Wanted::Processing, 0)),
         Act::ReleaseJob(pick(Wanted::Fetched, 0), By::Holder),
         Act::ReleaseWorker("w1"),
         Act::ArchiveSucceeded(pick(Wanted::Processing, 0), HOLDER, Some(250.0)),
         Act::ArchiveSucceeded(pick(Wanted::Archived, 0), HOLDER, None),
+        Act::GetJob(pick(Wanted::Archived, 0)),
         fetch(true),
         Act::ArchiveSucceededJobs(vec![(pick(Wanted::Processing, 0), Tell::Right, Tell::Right)], "w1"),
         Act::RescheduleForRetry { job: pick(Wanted::Processing, 0), fence: HOLDER, delay: 500, error: Some("boom") },
+        Act::GetJob(pick(Wanted::Pending, 0)),
         failed(8, None),
         failed(6, None),
+        Act::GetDLQJob(pick(Wanted::Dead, 0)),
         Act::TimePasses(700),
         fetch(true),
         failed(8, Some(500)),
@@ -115,6 +121,7 @@ fn sweeps() -> Vec<Act> {
         Act::TimePasses(4000),
         Act::ArchiveZombiesBatch { timeout: None, size, go_on: false },
         Act::ArchiveZombies { timeout: Some(300), size },
+        Act::GetDLQJob(pick(Wanted::Dead, 0)),
     ]
 }
 
@@ -154,6 +161,7 @@ fn repair() -> Vec<Act> {
         Act::UpdateDLQJobData(pick(Wanted::Dead, 0), edit("{broken", true)),
         Act::UpdateDLQJobData(pick(Wanted::Dead, 1), edit(r#"{"n": 1}"#, false)),
         Act::Resurrect(pick(Wanted::Dead, 0), back),
+        Act::GetJob(pick(Wanted::Pending, 0)),
         Act::ResurrectJobs(picks(Wanted::Dead, [0, 0]), "ann"),
         Act::ResurrectBatch(picks(Wanted::Dead, [0]), "ann", 1),
         filtered(true),

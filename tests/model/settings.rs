@@ -34,32 +34,33 @@ const fn mssql(set: &'static str, reset: &'static str) -> Setting {
     Setting { set, reset, afterwards: "", in_transactions: true }
 }
 
-const POSTGRES: [Setting; 23] = [
-    postgres("SET default_transaction_isolation = 'read uncommitted'"),
+const POSTGRES: [Setting; 14] = [
+    postgres("SET default_transaction_isolation = 'read uncommitted'; SET search_path = ''"),
     postgres("SET default_transaction_isolation = 'repeatable read'"),
     postgres("SET default_transaction_isolation = 'serializable'; SET default_transaction_deferrable = on"),
-    postgres("SET TimeZone = 'Asia/Kathmandu'"),
+    postgres("SET TimeZone = 'Asia/Kathmandu'; SET extra_float_digits = -15; SET bytea_output = 'escape'"),
     postgres("SET TimeZone = 'America/St_Johns'; SET DateStyle = 'SQL, DMY'; SET IntervalStyle = 'sql_standard'"),
     postgres("SET TimeZone = 'Pacific/Apia'; SET DateStyle = 'German, YMD'; SET IntervalStyle = 'iso_8601'"),
-    postgres("SET search_path = ''"),
-    postgres("SET search_path = chokaq, pg_temp, pg_catalog"),
+    postgres(
+        "SET search_path = chokaq, pg_temp, pg_catalog; SET transform_null_equals = on; SET array_nulls = off;
+        SET row_security = off; SET quote_all_identifiers = on",
+    ),
     postgres("SET standard_conforming_strings = off; SET backslash_quote = off; SET escape_string_warning = off"),
-    postgres("SET extra_float_digits = -15; SET bytea_output = 'escape'; SET quote_all_identifiers = on"),
-    postgres("SET transform_null_equals = on; SET array_nulls = off; SET xmlbinary = 'hex'"),
-    postgres("SET row_security = off; SET session_replication_role = 'origin'; SET check_function_bodies = off"),
-    postgres("SET plan_cache_mode = 'force_generic_plan'"),
-    postgres("SET plan_cache_mode = 'force_custom_plan'"),
+    postgres("SET plan_cache_mode = 'force_generic_plan'; SET work_mem = '64kB'; SET cursor_tuple_fraction = 0"),
+    postgres(
+        "SET plan_cache_mode = 'force_custom_plan'; SET enable_indexscan = off; SET enable_bitmapscan = off;
+        SET enable_nestloop = off; SET enable_material = off; SET join_collapse_limit = 1; SET geqo_threshold = 2",
+    ),
     postgres("SET enable_seqscan = off; SET enable_sort = off; SET enable_hashjoin = off; SET enable_hashagg = off"),
-    postgres("SET enable_indexscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off"),
-    postgres("SET enable_nestloop = off; SET enable_material = off; SET join_collapse_limit = 1"),
     postgres("SET jit = on; SET jit_above_cost = 0; SET jit_inline_above_cost = 0; SET jit_optimize_above_cost = 0"),
     postgres(
-        "SET work_mem = '64kB'; SET temp_buffers = '800kB'; SET geqo_threshold = 2; SET cursor_tuple_fraction = 0",
+        "SET lc_messages = 'C'; SET lc_numeric = 'C'; SET lc_time = 'POSIX'; SET synchronous_commit = off;
+        SET statement_timeout = '10min'; SET lock_timeout = '1ms'",
     ),
-    postgres("SET lc_messages = 'C'; SET lc_numeric = 'C.UTF-8'; SET lc_time = 'POSIX'; SET lc_monetary = 'C'"),
-    postgres("SET synchronous_commit = off; SET default_toast_compression = 'pglz'; SET statement_timeout = '10min'"),
-    postgres("SET plpgsql.variable_conflict = 'use_column'; SET plpgsql.extra_errors = 'none'"),
-    postgres("SET plpgsql.extra_errors = 'strict_multi_assignment'; SET client_min_messages = 'debug1'"),
+    postgres(
+        "SET plpgsql.variable_conflict = 'use_column'; SET plpgsql.extra_errors = 'all';
+        SET client_min_messages = 'debug1'",
+    ),
 ];
 
 const MSSQL: [Setting; 2] = [

@@ -84,9 +84,7 @@ async fn a_hostile_search_path_changes_nothing(db: &Db<'_>) -> Result<()> {
     s.batch(MORE_TRAPS, "").await?;
     same_names(&mut owner, &mut s, "evil").await?;
     s.batch("SET search_path = evil, pg_catalog, chokaq", "").await?;
-    let mut looping = looping(&mut owner).await?;
-    looping.retain(|(procedure, _)| *procedure != "PurgeArchive");
-    for (procedure, args) in [reading(), joining(&mut owner).await?, looping].concat() {
+    for (procedure, args) in [reading(), joining(&mut owner).await?, looping(&mut owner).await?].concat() {
         works(&mut owner, &mut s, procedure, args).await?;
     }
     /* They are traps: for the caller's own words, and for a function that does not pin its path. */

@@ -12,9 +12,10 @@ const OF_POSTGRES: Scope = Scope::Object(Some(Dialect::Postgres));
 pub(super) const SEARCH_PATH: Rule = Rule {
     name: "search-path",
     demand: "SECURITY DEFINER stands with SET search_path = pg_catalog, pg_temp; a public function has both, a looping \
-             procedure neither",
-    reason: "Whoever may create an object in a schema of the search path could run code with the owner's rights. A \
-             procedure that commits can have neither, so it works through a function that has both.",
+             procedure neither: after each COMMIT but its last it sets the path of the transaction",
+    reason: "Whoever may create an object in a schema of the search path could run code with the owner's rights, or with \
+             those of the caller of a loop. A procedure that commits can have neither, so it works through a function \
+             that has both.",
     scope: OF_POSTGRES,
     look: search_path,
 };
@@ -51,10 +52,26 @@ fn search_path(it: &Subject<'_>, faults: &mut Faults) {
         if definer.is_some() || options.windows(2).any(|pair| pair[0].is("SET") && pair[1].word().is_some()) {
             faults.at_token(at, "it is looping, and with SECURITY DEFINER or SET it could not commit; leave both out");
         }
+        unpinned(it, faults);
     } else if let (Some(definer), false) = (definer, is_right) {
         faults.at_token(&definer[0], "SECURITY DEFINER without SET search_path = pg_catalog, pg_temp");
     } else if definer.is_none() && it.file.public().is_some() {
         faults.at_token(at, "it is public; write SECURITY DEFINER and SET search_path = pg_catalog, pg_temp");
+    }
+}
+
+/// What follows a COMMIT, without white space.
+const PIN: &str = ";PERFORMpg_catalog.set_config('search_path','pg_catalog, pg_temp',true);";
+
+/// Transactions of a loop that begin with another statement; its last COMMIT gives the caller his path back.
+fn unpinned(it: &Subject<'_>, faults: &mut Faults) {
+    let body: Vec<Tok> = it.file.body().cloned().collect();
+    for (i, tok) in body.iter().enumerate().filter(|(_, tok)| tok.is("COMMIT")) {
+        let next = spelled(&body[i + 1..]);
+        if !next.starts_with(PIN) && !next.eq_ignore_ascii_case(";END;") {
+            let statement = "PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
+            faults.at_token(tok, format!("COMMIT is neither the last statement nor followed by {statement}"));
+        }
     }
 }
 
@@ -126,6 +143,23 @@ COMMENT ON {kind} a.x(int) IS 'X';\nREVOKE ALL ON {kind} a.x(int)\nFROM PUBLIC;\
             ("Transaction  looping", "SET jit = off", "6:1: it is looping"),
         ] {
             finds("postgres/x.sql", &file(header, "FUNCTION", options), "search-path", fault);
+        }
+    }
+
+    #[test]
+    fn each_transaction_of_a_loop_says_where_names_are_looked_up() {
+        let good = file("Transaction  looping", "PROCEDURE", "").replace(
+            "COMMIT;",
+            "COMMIT; PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true); PERFORM 1; COMMIT;",
+        );
+        passes("postgres/x.sql", &good, "search-path");
+        for bad in [
+            good.replace("'pg_catalog, pg_temp'", "'public, pg_temp'"),
+            good.replace(", true)", ", false)"),
+            good.replace("PERFORM 1; COMMIT;", "COMMIT; PERFORM 1;"),
+        ] {
+            let found = crate::lint::rules::tests::found("postgres/x.sql", &bad, "search-path");
+            assert!(found.len() == 1 && found[0].contains("COMMIT is neither the last"), "{found:?} in {bad}");
         }
     }
 

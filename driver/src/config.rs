@@ -1,5 +1,7 @@
 //! What to connect to: a URL or an ADO string, read once, with TLS on unless it says otherwise.
 
+#[cfg(test)]
+mod fuzz;
 mod mssql;
 mod postgres;
 
@@ -71,6 +73,10 @@ pub struct Config {
     shown: String,
 }
 
+/// What is said of a URL that is not taken apart as its author meant it.
+const UNREADABLE: &str =
+    "the database URL cannot be read; characters such as @ : / # in a password must be percent-encoded";
+
 /// The engine's own configuration.
 #[derive(Clone)]
 pub(crate) enum Target {
@@ -107,12 +113,14 @@ impl FromStr for Config {
                     "the database URL has a user and no host; for a socket write its percent-encoded folder as the \
                      host: postgres://user@%2Fvar%2Frun%2Fpostgresql/database"
                 }
-                _ => {
-                    "the database URL cannot be read; characters such as @ : / # in a password must be percent-encoded"
-                }
+                _ => UNREADABLE,
             };
             invalid(message).with_source(error)
         })?;
+        // In u:p@ss/word@host the host is `ss`, and all that is behind it would be shown. No URL of a database has more.
+        if url.path().contains('@') || url.fragment().is_some() {
+            return Err(invalid(UNREADABLE));
+        }
         let target = match url.scheme() {
             "postgres" | "postgresql" => Target::Postgres(Box::new(postgres::from_url(&url)?)),
             "mssql" | "sqlserver" => Target::Mssql(Box::new(mssql::from_url(&url)?)),
@@ -152,15 +160,15 @@ fn invalid(message: impl Into<String>) -> Error {
 }
 
 /// The name is shown unless it may be the rest of a password in which a ? or & was not percent-encoded.
-fn unknown_parameter(url: &Url, name: &str, scheme: &str, known: &[&str]) -> Error {
-    let mut written = url.query().unwrap_or_default().split('&');
-    let may_be_secret = url.username().is_empty() || written.any(|it| it.starts_with("password="));
+fn unknown_parameter(url: &Url, name: &str, known: &[&str]) -> Error {
+    let query = url.query().unwrap_or_default();
+    let may_be_secret = url.username().is_empty() || query.contains('@') || query.contains("password");
     let told = if may_be_secret {
         "a URL parameter (? and & in a password must be percent-encoded)".to_owned()
     } else {
         format!("the URL parameter {name}")
     };
-    invalid(format!("{told} is not known for {scheme}://, which takes {}", known.join(", ")))
+    invalid(format!("{told} is not known for {}://, which takes {}", url.scheme(), known.join(", ")))
 }
 
 /// A parameter of a URL.

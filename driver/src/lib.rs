@@ -35,6 +35,8 @@ mod client;
 mod config;
 mod deploy;
 mod error;
+#[cfg(test)]
+mod fuzz;
 #[cfg(feature = "lint")]
 pub mod lint;
 mod mssql;

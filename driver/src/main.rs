@@ -5,17 +5,20 @@
 
 mod cli;
 mod demo;
+#[cfg(test)]
+mod fuzz;
 #[cfg_attr(unix, path = "local/mod.rs")]
 #[cfg_attr(not(unix), path = "local/elsewhere.rs")]
 mod local;
 
 use std::process::ExitCode;
 
-use cli::{Answer, Cli, Failure};
+use cli::{Answer, Failure};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Cli::read().run().await {
+    let cli = cli::read_arguments(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    match cli.run().await {
         Ok(Answer::Yes) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         Err(failure) => {

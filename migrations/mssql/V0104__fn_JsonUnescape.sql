@@ -23,6 +23,11 @@ BEGIN
     END;
 
     SET @Value = REPLACE(@Value, N'\\', @Mark);
+
+    /* With the quote that ends the string goes one that ends the text: "a\"" comes as a\. */
+    IF RIGHT(@Value, 1) = N'\'
+        SET @Value = @Value + N'"';
+
     SET @Value = REPLACE(@Value, N'\"', N'"');
     SET @Value = REPLACE(@Value, N'\n', NCHAR(10));
     SET @Value = REPLACE(@Value, N'\r', NCHAR(13));

@@ -40,5 +40,5 @@ BEGIN
         THROW 59001, N'@Payload must be given where nothing else is to change.', 1;
 
     IF @AllowInvalidJson = 0
-        EXECUTE chokaq.usp_CheckJson @Value = @Payload, @Parameter = N'@Payload';
+        EXECUTE chokaq.usp_CheckJson @Value = @Payload, @Parameter = N'@Payload', @IsKept = 1;
 END;

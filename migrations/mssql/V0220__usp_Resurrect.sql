@@ -48,7 +48,7 @@ BEGIN
         THROW 59001, N'@KeepIdempotencyKey must be 0 or 1.', 1;
 
     IF @AllowInvalidJson = 0
-        EXECUTE chokaq.usp_CheckJson @Value = @NewPayload, @Parameter = N'@NewPayload';
+        EXECUTE chokaq.usp_CheckJson @Value = @NewPayload, @Parameter = N'@NewPayload', @IsKept = 1;
 
     DECLARE
         @Actor NVARCHAR(100) = @ResurrectedBy,

@@ -2,7 +2,7 @@
 chokaq.fn_JsonTexts: a JSON array of texts as rows, each text once, numbered in the order of first mention
 
 Twin         none: a text[] needs no reading
-Result       Ordinal, Value (4000 characters: wider than any name, so that an over-long one is refused, not cut)
+Result       Ordinal, Value (2000 characters: more than any name has, so that an over-long one is refused, not cut)
 */
 CREATE OR ALTER FUNCTION chokaq.fn_JsonTexts (@Array NVARCHAR(MAX))
 RETURNS TABLE AS RETURN (
@@ -12,7 +12,8 @@ RETURNS TABLE AS RETURN (
             CONVERT(INT, j.[key]) AS Place,
             CONVERT(
                 NVARCHAR(4000),
-                CASE WHEN p.IsEscaped = 1 THEN chokaq.fn_JsonUnescape(j.[value]) ELSE j.[value] END
+                /* Where these are whole characters, each may be two code units. */
+                LEFT(CASE WHEN p.IsEscaped = 1 THEN chokaq.fn_JsonUnescape(j.[value]) ELSE j.[value] END, 2000)
             ) COLLATE Latin1_General_BIN2 AS Value
         FROM OPENJSON(@Array) AS j
         CROSS JOIN (

@@ -1,6 +1,7 @@
 //! The tree of commands. One file per group; what they share has a file each too.
 
 mod archive;
+mod arguments;
 mod completions;
 mod consent;
 mod dev;
@@ -9,6 +10,8 @@ mod dlq;
 mod edit;
 mod editor;
 mod failure;
+#[cfg(test)]
+mod fuzz;
 mod health;
 mod history;
 mod input;
@@ -32,13 +35,13 @@ mod version;
 mod when;
 mod worker;
 
-use std::io::Write;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
 use crate::demo::Demo;
 
+pub use arguments::read as read_arguments;
 pub use consent::Consent;
 pub use failure::{Failure, note, warn};
 pub use interrupt::Interrupt;
@@ -131,20 +134,6 @@ enum Command {
 }
 
 impl Cli {
-    /// Reads the command line, or ends the program. What cannot be read is quoted then, but for a URL in the wrong place:
-    /// it may hold a password.
-    pub fn read() -> Self {
-        Self::try_parse().unwrap_or_else(|error| {
-            let arguments: Vec<String> = std::env::args().skip(1).filter(|it| parse::may_hold_a_password(it)).collect();
-            if arguments.is_empty() || !error.use_stderr() {
-                error.exit();
-            }
-            let told = arguments.iter().fold(error.to_string(), |told, it| told.replace(it, "(a database URL)"));
-            let _ = write!(std::io::stderr(), "{told}");
-            std::process::exit(error.exit_code());
-        })
-    }
-
     /// Runs the command.
     pub async fn run(self) -> Result<Answer, Failure> {
         let output = Output::choose(self.json);

@@ -100,12 +100,6 @@ fn id_of_line(line: &str) -> Result<String, String> {
     }
 }
 
-/// Whether an argument looks like a URL with a login or like an ADO string.
-pub fn may_hold_a_password(argument: &str) -> bool {
-    let lower = argument.to_ascii_lowercase();
-    lower.contains("://") || ["password=", "pwd="].iter().any(|name| lower.contains(name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -49,7 +49,7 @@ pub(super) fn from_url(url: &Url) -> Result<tiberius::Config> {
             "trust_server_certificate_ca" => authority = Some(value),
             "application_name" => config.application_name(value),
             "instance" => config.instance_name(value),
-            other => return Err(unknown_parameter(url, other, "mssql", KNOWN)),
+            other => return Err(unknown_parameter(url, other, KNOWN)),
         }
     }
     match (trust_all, authority) {

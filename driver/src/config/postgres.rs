@@ -66,7 +66,7 @@ pub(super) fn from_url(url: &Url) -> Result<PostgresTarget> {
             "sslrootcert" => root_file = Some(PathBuf::from(value)),
             "trust_server_certificate" => trust_all = parse_flag(&name, &value)?,
             known if PASSED_ON.contains(&known) => passed_on.push(written),
-            other => return Err(unknown_parameter(url, other, "postgres", &[OURS, PASSED_ON].concat())),
+            other => return Err(unknown_parameter(url, other, &[OURS, PASSED_ON].concat())),
         }
     }
     let mut plain = url.clone();

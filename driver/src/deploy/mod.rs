@@ -2,6 +2,8 @@
 
 mod babelfish;
 mod extension;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod history;
 mod mssql;
 mod postgres;

@@ -162,4 +162,6 @@ fn check(file: &SqlFile, twin: &Twin, contract: Option<&Contract>) -> Vec<Findin
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

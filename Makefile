@@ -4,11 +4,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export CARGO_TARGET_DIR := $(CURDIR)/target
 
+FUZZ_SECONDS := 600
 VENV := target/venv
 MAXDOP := $(VENV)/bin/maxdop
 TSQL := procedures/mssql migrations/mssql sql/mssql driver/src/deploy/verify/mssql driver/src/deploy/verify/babelfish
 
-.PHONY: help setup setup-postgres demo test lint deny format bench peers soak migration dist test-dist release
+.PHONY: help setup setup-postgres demo test fuzz lint deny format bench peers soak migration dist test-dist release
 
 help: ## print this
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +27,10 @@ demo: setup-postgres ## the story of one dead letter, on a PostgreSQL of its own
 
 test: setup-postgres ## every test, on every engine that is here; says how many cases ran on which
 	scripts/test
+
+fuzz: setup-postgres ## every fuzz target, each for FUZZ_SECONDS, 600 unless set
+	CHOKAQ_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --package chokaq --lib --bins fuzz_ -- --nocapture --test-threads 1
+	CHOKAQ_FUZZ_SECONDS=$(FUZZ_SECONDS) cargo test --test fuzz -- --nocapture --test-threads 1
 
 lint: $(MAXDOP) ## rustfmt, clippy, chokaq lint, and maxdop for SQL Server 2017, 2022 and 2025
 	cargo fmt --all --check

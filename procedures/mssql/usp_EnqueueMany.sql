@@ -75,7 +75,7 @@ BEGIN
     SELECT CONVERT(INT, j.[key]) + 1, NULL, NULL, j.[type] FROM OPENJSON(@Jobs) AS j;
 
     INSERT INTO @Fields (Ordinal, Name, Value, JsonType)
-    SELECT CONVERT(INT, j.[key]) + 1, f.[key], f.[value], f.[type]
+    SELECT CONVERT(INT, j.[key]) + 1, LEFT(f.[key], 2000), f.[value], f.[type]
     FROM OPENJSON(@Jobs) AS j
     CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{}' END) AS f;
 

@@ -22,7 +22,7 @@ BEGIN
             THEN CASE WHEN jsonb_typeof(f.value) NOT IN ('string', 'null') THEN f.name || ' must be a string.' END
         WHEN f.name IN ('priority', 'delaySeconds')
             THEN CASE WHEN jsonb_typeof(f.value) NOT IN ('number', 'null') THEN f.name || ' must be an integer.' END
-        ELSE f.name || ' is not a field of a job.'
+        ELSE left(f.name, 100) || ' is not a field of a job.'
     END
     INTO v_field
     FROM jsonb_each(p_job) AS f (name, value)

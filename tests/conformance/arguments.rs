@@ -147,7 +147,7 @@ fn problem(engine: Engine, parameter: &str, result: Result<(), SqlError>) -> Opt
 }
 
 /// A call that would be fine, but for the one argument.
-fn with(procedure: &'static Procedure, parameter: &str, value: Value) -> Args {
+pub fn with(procedure: &'static Procedure, parameter: &str, value: Value) -> Args {
     let mut args: Args = procedure
         .parameters
         .iter()
@@ -248,9 +248,11 @@ fn refused(procedure: &Procedure, parameter: &Parameter) -> Vec<Value> {
     values
 }
 
-/// Empty, too long in letters and in UTF-16 units, and with white space of several kinds at an end.
+/// Empty, too long by one and beyond any type, in letters and in UTF-16 units, and with white space of several kinds at
+/// an end.
 fn bad_names(limit: usize) -> Vec<Value> {
     let mut names = vec![String::new(), "x".repeat(limit + 1), "🙂".repeat(limit / 2 + 1), " ".to_owned()];
+    names.extend(["x".repeat(9_000), "🙂".repeat(4_500)]);
     for space in [" ", "\t", "\n", "\u{a0}", "\u{3000}", "\u{2003}"] {
         names.push(format!("{space}x"));
         names.push(format!("x{space}"));

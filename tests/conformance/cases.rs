@@ -227,9 +227,10 @@ async fn a_resurrection_of_thousands_does_not_stop_after_the_first_batch(db: &Db
 
 async fn every_character_survives(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
-    for (text, n) in ["🙂👩‍👩‍👧‍👦", "Iıİi", "ß\u{1e9e}", "日本語", "e\u{301}é", "العربية", "a%_[]'\"\\b", "\u{feff}x", "🏳️‍🌈"]
-        .into_iter()
-        .zip(1..)
+    for (text, n) in
+        ["🙂👩‍👩‍👧‍👦", "Iıİi", "ß\u{1e9e}", "日本語", "e\u{301}é", "العربية", "a%_[]'\"\\b", "\u{feff}x", "\"quoted\"", "🏳️‍🌈"]
+            .into_iter()
+            .zip(1..)
     {
         let id = format!("{n}{text}");
         let args = args! {
@@ -262,8 +263,16 @@ async fn every_character_survives(db: &Db<'_>) -> Result<()> {
 /// Sets of ids are taken apart, put together and passed on, and come back as they were.
 async fn every_character_of_an_id_survives_in_a_set(db: &Db<'_>) -> Result<()> {
     let mut s = db.session().await?;
-    for id in ["🙂👩‍👩‍👧‍👦", "ß日本\u{feff}İ", r#"a"b\c/d'e%_[]{}"#, "\\u00e4", "a\tb\u{1}c\u{7f}d", "é e\u{301}", "🏳️‍🌈"]
-    {
+    for id in [
+        "🙂👩‍👩‍👧‍👦",
+        "ß日本\u{feff}İ",
+        r#"a"b\c/d'e%_[]{}"#,
+        "\"quoted\"",
+        "\\u00e4",
+        "a\tb\u{1}c\u{7f}d",
+        "é e\u{301}",
+        "🏳️‍🌈",
+    ] {
         arrange::pending(&mut s, "q", id).await?;
         let by = |who: &'static str| vec![("JobIds", Value::from([id])), (who, Value::from("ann"))];
         let outcome = async |s: &mut Session, procedure: &str, args: Args, outcome: &str| {

@@ -308,6 +308,7 @@ async fn a_bad_element_refuses_the_whole_array_and_names_itself(db: &Db<'_>) -> 
         ),
         (json!({"queue": "q", "type": "t", "payload": {"a": 1}}), "payload"),
         (json!({"queue": "q", "type": "t", "Queue": "q"}), "Queue"),
+        (json!({"queue": "q", "type": "t", "x".repeat(9_000): 1}), "xxx is not a field"),
         (json!(["q", "t"]), "object"),
         (json!("q"), "object"),
     ] {

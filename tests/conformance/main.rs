@@ -37,6 +37,7 @@ mod filter;
 mod finish;
 mod health;
 mod history;
+mod hostile;
 mod killed;
 mod lint;
 mod load;
@@ -103,6 +104,7 @@ fn main() -> ExitCode {
         privileges::SCENARIOS,
         search_path::SCENARIOS,
         cases::SCENARIOS,
+        hostile::SCENARIOS,
         concurrency::SCENARIOS,
         meetings::SCENARIOS,
         races::SCENARIOS,

@@ -249,8 +249,17 @@ mod tests {
             assert!(!shown.contains("secret"), "{shown}");
             assert!(shown.contains("db"), "{shown}");
         }
-        for broken in ["postgres://app:sec#ret@:db:/shop", "mssql://app:secret@db:port/shop", "Password=secret;;=,\"'"]
-        {
+        for broken in [
+            "postgres://app:sec#ret@:db:/shop",
+            "postgres://app:1#secret@db/shop",
+            "postgres://app:a@1/secret@db/shop",
+            "postgres://app:a@1?secret@db/shop",
+            "postgres://app:1?secret@db/?dbname=%FF",
+            "postgres://app@db/shop?password=a&secret",
+            "mssql://app:secret@db:port/shop",
+            "mssql://app:a@1/secret@db/shop",
+            "Password=secret;;=,\"'",
+        ] {
             let error = broken.parse::<Config>().unwrap_err();
             assert!(!format!("{error} {error:?}").contains("sec"), "{error:?}");
         }

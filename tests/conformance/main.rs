@@ -38,6 +38,7 @@ mod finish;
 mod health;
 mod history;
 mod hostile;
+mod huge;
 mod killed;
 mod lint;
 mod load;
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
         search_path::SCENARIOS,
         cases::SCENARIOS,
         hostile::SCENARIOS,
+        huge::SCENARIOS,
         concurrency::SCENARIOS,
         meetings::SCENARIOS,
         races::SCENARIOS,

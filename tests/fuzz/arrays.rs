@@ -46,7 +46,7 @@ async fn every_array_is_answered_in_order_or_refused_by_name(db: &Db<'_>) -> Res
         });
     });
     ensure!(taken.get() > cases / 10, "of {cases} cases only {} were taken", taken.get());
-    session.borrow_mut().empty_tables().await?;
+    session.into_inner().empty_tables().await?;
     Ok(())
 }
 

@@ -16,8 +16,12 @@ CREATE OR ALTER PROCEDURE chokaq.usp_ArchiveSucceededJobs
     @WorkerId NVARCHAR(4000)
 AS
 BEGIN
-    SET NOCOUNT, XACT_ABORT ON;
+    SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL, NOCOUNT, XACT_ABORT ON;
+    SET NUMERIC_ROUNDABORT OFF;
     SET ROWCOUNT 0;
+    SET TEXTSIZE 2147483647;
+    /* Nothing is decided by what others have not committed; the caller's level comes back when this returns. */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     IF @Jobs IS NULL
         THROW 59001, N'@Jobs must be a JSON array of objects.', 1;

@@ -29,7 +29,7 @@ BEGIN
                     THEN CASE WHEN jsonb_typeof(f.value) NOT IN ('number', 'null') THEN f.name || ' must be an integer.' END
                 WHEN f.name = 'durationMs'
                     THEN CASE WHEN jsonb_typeof(f.value) NOT IN ('number', 'null') THEN f.name || ' must be a number.' END
-                ELSE f.name || ' is not a field of a succeeded job.'
+                ELSE left(f.name, 100) || ' is not a field of a succeeded job.'
             END
             INTO v_problem
             FROM jsonb_each(v_job) AS f (name, value)

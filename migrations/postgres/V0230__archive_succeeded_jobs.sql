@@ -84,7 +84,7 @@ BEGIN
         );
     END LOOP;
 
-    /* Once, unless a job is in the Archive already, or one that was no one's to archive became so in between. */
+    /* Once, unless a job is in the Archive already. */
     WHILE v_ids IS NOT NULL LOOP
         BEGIN
             /*
@@ -148,19 +148,19 @@ BEGIN
 
         SELECT array_agg(
             COALESCE(
-                i.outcome,
                 CASE WHEN i.id = ANY (v_gone) THEN 'archived' WHEN i.id = ANY (v_conflicts) THEN 'id_conflict' END,
                 chokaq.explain_miss(
                     i.id, p_worker_id, (i.job ->> 'attempt')::integer, (i.job ->> 'resurrectCount')::integer, 'Archive'
-                )
+                ),
+                /* It started in between. To look again would be to wait for it while higher ids are held. */
+                'not_processing'
             )
             ORDER BY i.place
         )
         INTO v_outcomes
-        FROM ROWS FROM (unnest(v_ids), unnest(v_outcomes), jsonb_array_elements(p_jobs))
-            WITH ORDINALITY AS i (id, outcome, job, place);
+        FROM ROWS FROM (unnest(v_ids), jsonb_array_elements(p_jobs)) WITH ORDINALITY AS i (id, job, place);
 
-        EXIT WHEN array_position(v_outcomes, NULL) IS NULL;
+        EXIT;
     END LOOP;
 
     PERFORM chokaq.fold_sometimes();

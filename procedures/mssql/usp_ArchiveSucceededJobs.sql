@@ -93,7 +93,7 @@ BEGIN
     SELECT CONVERT(INT, j.[key]) + 1, NULL, NULL, j.[type] FROM OPENJSON(@Jobs) AS j;
 
     INSERT INTO @Fields (Ordinal, Name, Value, JsonType)
-    SELECT CONVERT(INT, j.[key]) + 1, f.[key], f.[value], f.[type]
+    SELECT CONVERT(INT, j.[key]) + 1, LEFT(f.[key], 2000), f.[value], f.[type]
     FROM OPENJSON(@Jobs) AS j
     CROSS APPLY OPENJSON(CASE WHEN j.[type] = 5 THEN j.[value] ELSE N'{}' END) AS f;
 
@@ -180,7 +180,7 @@ BEGIN
         IF @OwnsTransaction = 1
             BEGIN TRANSACTION;
 
-        /* Once, unless a job that was no one's to archive became so in between. */
+        /* Once, unless a server that ignores the locks lost a job that was held. */
         WHILE EXISTS (SELECT 1 FROM @Asked AS i WHERE i.Outcome IS NULL)
         BEGIN
             DELETE FROM @Held;
@@ -313,7 +313,11 @@ BEGIN
             WHERE Id IN (SELECT g.Id FROM @Gone AS g);
 
             UPDATE @Asked
-            SET Outcome = chokaq.fn_ExplainMiss(Id, @Owner, Attempt, ResurrectCount, 'Archive')
+            SET Outcome = COALESCE(
+                    chokaq.fn_ExplainMiss(Id, @Owner, Attempt, ResurrectCount, 'Archive'),
+                    /* It started in between. To look again would be to wait for it while higher ids are held. */
+                    CASE WHEN Id NOT IN (SELECT l.Id FROM @Held AS l) THEN 'not_processing' END
+                )
             WHERE Outcome IS NULL;
         END;
 

@@ -85,7 +85,7 @@ impl Failure {
     pub fn to_connect(error: chokaq::Error, dialect: Dialect) -> Self {
         let is_unclear = matches!(error.kind(), ErrorKind::Connection | ErrorKind::Configuration)
             && !is_login_refused(error.code())
-            && !is_crowded(error.code());
+            && !is_crowded(&error);
         let failure = Self::from(error);
         if is_unclear {
             failure.hint(format!("check host, port and database of the URL; {}", tls_of(dialect)))
@@ -135,6 +135,10 @@ impl From<chokaq::Error> for Failure {
             (ErrorKind::SchemaMismatch, Some(_)) if matches!(error.code(), Some("59002" | "QC002")) => {
                 Some("`chokaq version` shows both versions, `chokaq migrate verify` what differs")
             }
+            _ if is_crowded(&error) => Some(
+                "the server takes no more connections: end some that do nothing, use smaller pools, or allow more \
+                 (PostgreSQL: max_connections)",
+            ),
             (kind, _) => hint_for(kind, error.code()),
         };
         match hint {
@@ -150,9 +154,12 @@ fn is_login_refused(code: Option<&str>) -> bool {
     matches!(code, Some("28P01" | "18456" | "33557097"))
 }
 
-/// Whether the server takes no more connections: of all, of a role or database; SQL Server's and Azure's numbers for it.
-fn is_crowded(code: Option<&str>) -> bool {
-    matches!(code, Some("53300" | "17809" | "10928" | "10929"))
+/// Whether the server takes no more connections: PostgreSQL's code, SQL Server's and Azure's numbers, and the words of
+/// Babelfish, which has no number for it.
+fn is_crowded(error: &chokaq::Error) -> bool {
+    error.kind() == ErrorKind::Connection
+        && (matches!(error.code(), Some("53300" | "17809" | "10928" | "10929"))
+            || error.message().contains("too many clients"))
 }
 
 fn hint_for(kind: ErrorKind, code: Option<&str>) -> Option<&'static str> {
@@ -166,10 +173,6 @@ fn hint_for(kind: ErrorKind, code: Option<&str>) -> Option<&'static str> {
         }
         ErrorKind::Timeout => Some("give it more time with --timeout, for instance --timeout 10m"),
         ErrorKind::Connection if is_login_refused(code) => Some("check user and password of the URL"),
-        ErrorKind::Connection if is_crowded(code) => Some(
-            "the server takes no more connections: end some that do nothing, use smaller pools, or allow more \
-             (PostgreSQL: max_connections)",
-        ),
         ErrorKind::Connection => Some("check host, port, database and TLS settings of the URL"),
         ErrorKind::Configuration => {
             Some("a URL looks like postgres://user:password@host/database or mssql://user:password@host/database")
@@ -208,14 +211,6 @@ mod tests {
             assert!(hint_for(ErrorKind::Connection, Some(code)).unwrap().contains("user and password"), "{code}");
         }
         assert!(!hint_for(ErrorKind::Connection, None).unwrap().contains("password"));
-    }
-
-    #[test]
-    fn a_server_without_a_free_connection_hints_at_connections() {
-        let full = chokaq::ErrorKind::Connection;
-        for code in ["53300", "10928"] {
-            assert!(hint_for(full, Some(code)).unwrap().contains("no more connections"), "{code}");
-        }
     }
 
     #[test]

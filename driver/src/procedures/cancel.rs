@@ -75,7 +75,8 @@ row! {
 impl<C: Connection> Client<C> {
     /// Moves up to 4000 jobs that have not started to the DLQ as Cancelled in one transaction, and answers for each in
     /// order. A `reason` is recorded as their error; without it they keep what they had. PostgreSQL and Babelfish cannot
-    /// store U+0000: there it is recorded as U+FFFD.
+    /// store U+0000: there it is recorded as U+FFFD. It is not sent again after a lost connection: a job that somebody
+    /// brought back meanwhile would be cancelled twice.
     ///
     /// SQL: `procedures/mssql/usp_CancelJobs.sql`, `procedures/postgres/cancel_jobs.sql`.
     ///
@@ -90,8 +91,7 @@ impl<C: Connection> Client<C> {
         let call = Call::new(procedures::CANCEL_JOBS)
             .texts("job_ids", Some(job_ids))
             .text("cancelled_by", cancelled_by)
-            .evidence("reason", reason)
-            .repeatable(true);
+            .evidence("reason", reason);
         rows(&self.connection, call).await
     }
 

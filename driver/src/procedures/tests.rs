@@ -84,7 +84,6 @@ async fn what_finds_its_own_work_done_is_sent_again() {
     let it = client();
     for sent in [
         it.sent(it.mark_jobs_as_processing(&["a"], "w").await),
-        it.sent(it.cancel_jobs(&["a"], "ann", None).await),
         it.sent(it.set_queue_paused("q", true, "ann").await),
         it.sent(it.set_queue_active("q", true, "ann").await),
         it.sent(it.set_queue_max_workers("q", None, "ann").await),
@@ -102,6 +101,7 @@ async fn what_could_take_other_jobs_is_not_sent_again() {
     for sent in [
         it.sent(it.release_worker("w").await),
         it.sent(it.resurrect_jobs(&["a"], "ann").await),
+        it.sent(it.cancel_jobs(&["a"], "ann", None).await),
         it.sent(it.purge_history_batch(&PurgeHistoryBatch::new(datetime!(2026-01-31 0:00 UTC))).await),
     ] {
         assert!(!sent.repeatable, "{sent:?}");

@@ -22,7 +22,7 @@ async fn what_was_acknowledged_survives_a_hard_stop_once(db: &Db<'_>) -> Result<
     for round in 0..crashes {
         let how = if round % 2 == 0 { Stop::Kill } else { Stop::Immediate };
         let workers = load.begin(&round.to_string());
-        load.until(&workers, Load::answers, 40 + round * 37 % 200).await;
+        load.until(&workers, Load::answers, load.answers() + 40 + round * 37 % 200).await;
         cluster.stop(how)?;
         cluster.restart().await?;
         load.end(workers).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use chokaq::Client;
 use chokaq_tests::server::cluster::{Cluster, DURABLE};
 use chokaq_tests::session::postgres::Session;
@@ -14,7 +14,7 @@ pub const SCENARIOS: &[Scenario] =
     &[scenario!(a_full_disk_loses_nothing_that_was_acknowledged).limit(Duration::from_secs(300)).on_a_small_disk()];
 
 async fn a_full_disk_loses_nothing_that_was_acknowledged(db: &Db<'_>) -> Result<()> {
-    let settings = [&DURABLE[..], &["min_wal_size=32MB", "max_wal_size=48MB"]].concat();
+    let settings = [&DURABLE[..], &["min_wal_size=128MB", "max_wal_size=160MB"]].concat();
     let mut cluster = Cluster::start_on_a_small_disk(db.engine, &settings, 512).await?;
     let client = Client::builder().pool_size(WORKERS as u32).connect_timeout(Duration::from_secs(3));
     let client = client.connect(&cluster.url()?).await?;
@@ -23,14 +23,20 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged(db: &Db<'_>) -> Result<
     load.until(&workers, Load::answers, 60).await;
     /* Whoever connects anew may have to write: this one is there before. */
     let admin = cluster.admin().await?;
+    /* The files of the log that come next are there before too, or the server falls at once. */
+    for _ in 0..6 {
+        admin.batch(NEXT_FILE).await?;
+    }
+    admin.batch("CHECKPOINT").await?;
     cluster.fill()?;
-    load.until(&workers, Load::refusals, 20).await;
+    load.until(&workers, |load| load.refusals() + load.losses(), 20).await;
+    ensure!(load.losses() == 0, "the server fell before it refused");
     assert!(!client.get_queue_stats(Some("q")).await?.is_empty(), "who reads needs no room");
-    /* Now the next file of the log, without which no server goes on. */
+    /* Now a file of the log that is not there, without which no server goes on. */
     fall(&admin).await?;
     load.until(&workers, Load::losses, 1).await;
     cluster.free().await?;
-    load.until(&workers, Load::answers, 60).await;
+    load.until(&workers, Load::answers, load.answers() + 60).await;
     load.end(workers).await?;
 
     let mut s = cluster.connect().await?;
@@ -41,9 +47,12 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged(db: &Db<'_>) -> Result<
     Ok(())
 }
 
+/// Goes on to the next file of the log.
+const NEXT_FILE: &str = "SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal()";
+
 async fn fall(admin: &Session) -> Result<()> {
     for _ in 0..100 {
-        if admin.batch("SELECT pg_logical_emit_message(false, '', ''), pg_switch_wal()").await.is_err() {
+        if admin.batch(NEXT_FILE).await.is_err() {
             return Ok(());
         }
     }

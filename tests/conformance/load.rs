@@ -75,9 +75,8 @@ impl Load {
         (0..WORKERS).map(|n| tokio::spawn(self.clone().work(format!("w{n}-{name}")))).collect()
     }
 
-    /// Lets them work until that many times more of it have happened, or one of them fails.
-    pub async fn until(&self, workers: &[JoinHandle<Result<()>>], count: fn(&Self) -> usize, more: usize) {
-        let enough = count(self) + more;
+    /// Lets them work until there have been that many of it, or one of them fails.
+    pub async fn until(&self, workers: &[JoinHandle<Result<()>>], count: fn(&Self) -> usize, enough: usize) {
         while count(self) < enough && !workers.iter().any(JoinHandle::is_finished) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }

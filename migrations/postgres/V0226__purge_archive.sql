@@ -5,7 +5,7 @@ Twin         mssql/usp_PurgeArchive.sql
 Result       one row: deleted_count, batch_count, skipped_count (still held by others after three passes), has_more
              (true when p_max_batches ended it first)
 Errors       QC001, 2D000
-Transaction  looping: commits each batch of purge_archive_batch, and while workers hold jobs rests after each for twice
+Transaction  looping: commits each batch of purge_archive_batch, and while workers hold jobs rests after each for four times
              the time that it took
 Locks        jobs_archive, history
 Granted to   chokaq_admin
@@ -65,7 +65,7 @@ BEGIN
 
             /* The rows have waited for months; the workers should not notice that they go. */
             IF chokaq.is_busy() THEN
-                PERFORM pg_sleep_for(2 * (clock_timestamp() - v_began));
+                PERFORM pg_sleep_for(4 * (clock_timestamp() - v_began));
                 COMMIT;
                 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
             END IF;

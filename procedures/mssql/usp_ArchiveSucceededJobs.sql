@@ -313,7 +313,8 @@ BEGIN
             WHERE Id IN (SELECT g.Id FROM @Gone AS g);
 
             UPDATE @Asked
-            SET Outcome = COALESCE(
+            SET
+                Outcome = COALESCE(
                     chokaq.fn_ExplainMiss(Id, @Owner, Attempt, ResurrectCount, 'Archive'),
                     /* It started in between. To look again would be to wait for it while higher ids are held. */
                     CASE WHEN Id NOT IN (SELECT l.Id FROM @Held AS l) THEN 'not_processing' END

@@ -13,11 +13,7 @@ use crate::arrange;
 use crate::program::run;
 
 pub const SCENARIOS: &[Scenario] = &[
-    /* On Babelfish, where it passes alone, the one slot that was given back was once not had within a minute of load. */
-    scenario!(a_server_without_a_free_connection_is_told_and_waited_for)
-        .only(Engine::Postgres)
-        .limit(Duration::from_secs(300))
-        .on_a_cluster(),
+    scenario!(a_server_without_a_free_connection_is_told_and_waited_for).limit(Duration::from_secs(300)).on_a_cluster(),
     scenario!(a_pool_without_a_free_connection_is_told),
 ];
 
@@ -55,9 +51,12 @@ async fn a_server_without_a_free_connection_is_told_and_waited_for(db: &Db<'_>) 
     let told = |error: &chokaq::Error| {
         assert_eq!(error.kind(), ErrorKind::Connection, "{error:?}");
         assert!(error.message().contains("too many clients"), "{error:?}");
-        assert_eq!(error.code(), Some("53300"), "{error:?}");
+        if db.engine == Engine::Postgres {
+            assert_eq!(error.code(), Some("53300"), "{error:?}");
+        }
     };
     told(&Client::connect(&cluster.url()?).await.expect_err("no more than these"));
+    /* Over TDS a client learns only by its next request that its connection was ended: one that may be sent again. */
     let error = hasty.get_version().await.expect_err("its connection was ended");
     told(&error);
     assert!(error.message().starts_with("no connection within 1s: "), "{error}");

@@ -1,7 +1,7 @@
 /*
 chokaq.usp_FoldSometimes: fold the counters about once in 500 calls, so that deltas stay few without a timer
 
-Twin         postgres/fold_sometimes.sql
+Twin         postgres/is_fold_due.sql
 Transaction  does nothing inside one: the totals would stay locked until the caller commits
 Locks        QueueTotals, CounterDeltas
 */

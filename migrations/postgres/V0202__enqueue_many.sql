@@ -133,7 +133,9 @@ BEGIN
     GROUP BY 1
     ORDER BY 1;
 
-    PERFORM chokaq.fold_sometimes();
+    IF chokaq.is_fold_due() THEN
+        PERFORM chokaq.fold_counters(5000);
+    END IF;
     v_outcomes := array_fill('enqueued'::text, ARRAY[COALESCE(cardinality(v_ordinals), 0)]);
 
     /* What met a duplicate, in the array or in the tables, is asked for one by one. */

@@ -82,7 +82,9 @@ BEGIN
                 MESSAGE = format('Job %s is in Hot and in the Archive; it stays in Hot.', p_job_id);
         ELSE
             outcome := 'archived';
-            PERFORM chokaq.fold_sometimes();
+            IF chokaq.is_fold_due() THEN
+                PERFORM chokaq.fold_counters(5000);
+            END IF;
             EXIT;
         END IF;
     END LOOP;

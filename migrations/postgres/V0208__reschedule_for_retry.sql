@@ -70,7 +70,9 @@ BEGIN
             outcome := 'rescheduled';
             scheduled_at_utc := v_due;
             INSERT INTO chokaq.counter_deltas (queue, retried) VALUES (v_queue, 1);
-            PERFORM chokaq.fold_sometimes();
+            IF chokaq.is_fold_due() THEN
+                PERFORM chokaq.fold_counters(5000);
+            END IF;
             EXIT;
         END IF;
 

@@ -111,7 +111,9 @@ BEGIN
         ELSE
             outcome := 'moved';
             failed_at_utc := v_now;
-            PERFORM chokaq.fold_sometimes();
+            IF chokaq.is_fold_due() THEN
+                PERFORM chokaq.fold_counters(5000);
+            END IF;
             EXIT;
         END IF;
     END LOOP;

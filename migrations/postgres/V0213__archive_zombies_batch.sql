@@ -125,7 +125,9 @@ BEGIN
     INNER JOIN chokaq.jobs_hot AS h ON h.id = z.id COLLATE "C"
     WHERE h.status = 2 AND h.heartbeat_utc <= v_now - make_interval(secs => z.timeout_seconds);
 
-    PERFORM chokaq.fold_sometimes();
+    IF chokaq.is_fold_due() THEN
+        PERFORM chokaq.fold_counters(5000);
+    END IF;
     RETURN NEXT;
 END;
 $$;

@@ -122,7 +122,9 @@ BEGIN
         CASE WHEN NOT p_keep_idempotency_key THEN v_job.idempotency_key END
     );
 
-    PERFORM chokaq.fold_sometimes();
+    IF chokaq.is_fold_due() THEN
+        PERFORM chokaq.fold_counters(5000);
+    END IF;
     outcome := 'resurrected';
     RETURN NEXT;
 END;

@@ -163,7 +163,9 @@ BEGIN
         EXIT;
     END LOOP;
 
-    PERFORM chokaq.fold_sometimes();
+    IF chokaq.is_fold_due() THEN
+        PERFORM chokaq.fold_counters(5000);
+    END IF;
 
     RETURN QUERY
     SELECT i.id, COALESCE(i.outcome, 'archived')

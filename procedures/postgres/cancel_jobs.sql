@@ -90,7 +90,9 @@ BEGIN
     )
     SELECT array_agg(a.id) INTO v_added FROM added AS a;
 
-    PERFORM chokaq.fold_sometimes();
+    IF chokaq.is_fold_due() THEN
+        PERFORM chokaq.fold_counters(5000);
+    END IF;
 
     RETURN QUERY
     SELECT

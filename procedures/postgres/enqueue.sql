@@ -88,7 +88,9 @@ BEGIN
                 outcome := 'duplicate_id';
             ELSE
                 INSERT INTO chokaq.counter_deltas (queue, enqueued) VALUES (p_queue, 1);
-                PERFORM chokaq.fold_sometimes();
+                IF chokaq.is_fold_due() THEN
+                    PERFORM chokaq.fold_counters(5000);
+                END IF;
             END IF;
 
             EXIT;

@@ -36,7 +36,9 @@ BEGIN
     FROM gone AS g
     ORDER BY g.id;
 
-    PERFORM chokaq.fold_sometimes();
+    IF chokaq.is_fold_due() THEN
+        PERFORM chokaq.fold_counters(5000);
+    END IF;
 END;
 $$;
 

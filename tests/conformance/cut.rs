@@ -6,7 +6,7 @@ use chokaq::{
     ArchiveSucceeded, ArchiveSucceededJobsOutcome, ArchiveSucceededOutcome, Client, DlqFilter, Enqueue, EnqueueOutcome,
     ErrorKind, FailJob, FailJobOutcome, FailureReason, FetchNextBatch, FinishedJob, KeepAliveOutcome,
     MarkAsProcessingOutcome, MoveToDlq, MoveToDlqOutcome, PurgeDlqByFilterBatch, RescheduleForRetry,
-    RescheduleForRetryOutcome, Resurrect, ResurrectByFilterBatch, SetQueueOutcome,
+    RescheduleForRetryOutcome, Resurrect, ResurrectByFilterBatch,
 };
 use chokaq_tests::proxy::{Cut, Proxy};
 use chokaq_tests::{Db, Result, Scenario, Session, scenario, values};
@@ -86,6 +86,7 @@ async fn an_unsafe_call_is_never_sent_again(db: &Db<'_>) -> Result<()> {
         ends_without_a_fence(&line, &mut s).await?;
         acts_on_the_dlq(&line, &mut s).await?;
         a_cancellation(&line, &mut s).await?;
+        a_setting(&line, &mut s).await?;
         line.lost(line.client.recover_abandoned(None, None)).await?;
         line.lost(line.client.archive_zombies(None, None)).await?;
     }
@@ -162,6 +163,19 @@ async fn acts_on_the_dlq(line: &Line, s: &mut Session) -> Result<()> {
     Ok(())
 }
 
+/// Another operator may have set it otherwise before the second try.
+async fn a_setting(line: &Line, s: &mut Session) -> Result<()> {
+    let (client, done) = (&line.client, line.done());
+    let queue = line.name("set");
+    line.lost(client.set_queue_paused(&queue, true, "ann")).await?;
+    assert_eq!(line.again(client.get_queues(Some(&queue))).await?.len(), usize::from(done));
+    client.set_queue_paused(&queue, false, "bob").await?;
+    line.lost(client.set_queue_max_workers(&queue, Some(1), "ann")).await?;
+    let sql = "SELECT COUNT(*) AS N FROM chokaq.Queues AS q WHERE q.Queue = @P1 AND q.MaxWorkers = 1";
+    assert_eq!(s.count(sql, &values![&queue]).await?, i64::from(done));
+    Ok(())
+}
+
 /// Somebody may have brought the job back before the second try.
 async fn a_cancellation(line: &Line, s: &mut Session) -> Result<()> {
     let (client, done) = (&line.client, line.done());
@@ -190,17 +204,18 @@ async fn the_life_of_a_job(line: &Line, s: &mut Session) -> Result<()> {
     let answer = line.again(client.enqueue(&job)).await?;
     assert_eq!(answer.outcome, if done { EnqueueOutcome::DuplicateId } else { EnqueueOutcome::Enqueued });
     assert_eq!(jobs_of(s, &id).await?, 1);
-    let paused = line.again(client.set_queue_paused(&id, true, "ann")).await?;
-    assert_eq!(paused.outcome, if done { SetQueueOutcome::Unchanged } else { SetQueueOutcome::Updated });
-    client.set_queue_paused(&id, false, "ann").await?;
-
     arrange::take(s, &id, &id, false).await?;
     let started = line.again(client.mark_as_processing(&id, "w1")).await?;
     let (first, second) = (MarkAsProcessingOutcome::Started, MarkAsProcessingOutcome::AlreadyStarted);
     assert_eq!((started.outcome, started.attempt_count), (if done { second } else { first }, Some(1)));
     assert_eq!(line.again(client.keep_alive(&[&id], "w1")).await?[0].outcome, KeepAliveOutcome::Alive);
-    let finished =
-        ArchiveSucceeded { job_id: &id, worker_id: Some("w1"), attempt: Some(1), ..ArchiveSucceeded::default() };
+    let finished = ArchiveSucceeded {
+        job_id: &id,
+        worker_id: Some("w1"),
+        attempt: Some(1),
+        duration_ms: None,
+        resurrect_count: Some(0),
+    };
     let archived = line.again(client.archive_succeeded(&finished)).await?.outcome;
     let (first, second) = (ArchiveSucceededOutcome::Archived, ArchiveSucceededOutcome::AlreadyArchived);
     assert_eq!(archived, if done { second } else { first });
@@ -213,12 +228,17 @@ async fn ends_with_a_fence(line: &Line, s: &mut Session) -> Result<()> {
     for id in [&set, &late, &failed, &moved] {
         arrange::processing(s, id, id).await?;
     }
-    let jobs = [FinishedJob { job_id: &set, attempt: Some(1), ..FinishedJob::default() }];
+    let jobs = [FinishedJob { job_id: &set, attempt: Some(1), duration_ms: None, resurrect_count: Some(0) }];
     let archived = line.again(client.archive_succeeded_jobs(&jobs, "w1")).await?[0].outcome;
     let (first, second) = (ArchiveSucceededJobsOutcome::Archived, ArchiveSucceededJobsOutcome::AlreadyArchived);
     assert_eq!(archived, if done { second } else { first });
-    let retry =
-        RescheduleForRetry { job_id: &late, worker_id: Some("w1"), attempt: Some(1), ..RescheduleForRetry::default() };
+    let retry = RescheduleForRetry {
+        job_id: &late,
+        worker_id: Some("w1"),
+        attempt: Some(1),
+        resurrect_count: Some(0),
+        ..RescheduleForRetry::default()
+    };
     let again = line.again(client.reschedule_for_retry(&retry)).await?.outcome;
     assert_eq!(again == RescheduleForRetryOutcome::Rescheduled, !done, "{again}");
     assert_eq!(arrange::stats(s, &late).await?["RetriedTotal"], 1);
@@ -229,12 +249,16 @@ async fn ends_with_a_fence(line: &Line, s: &mut Session) -> Result<()> {
         failure_reason: FailureReason::FatalError,
         error_details: None,
         retry_after_seconds: None,
-        resurrect_count: None,
+        resurrect_count: Some(0),
     };
     let again = line.again(client.fail_job(&failure)).await?.outcome;
     assert_eq!(again, if done { FailJobOutcome::AlreadyMoved } else { FailJobOutcome::Moved });
-    let rejected =
-        MoveToDlq { worker_id: Some("w1"), attempt: Some(1), ..MoveToDlq::new(&moved, FailureReason::Rejected) };
+    let rejected = MoveToDlq {
+        worker_id: Some("w1"),
+        attempt: Some(1),
+        resurrect_count: Some(0),
+        ..MoveToDlq::new(&moved, FailureReason::Rejected)
+    };
     let again = line.again(client.move_to_dlq(&rejected)).await?.outcome;
     assert_eq!(again, if done { MoveToDlqOutcome::AlreadyMoved } else { MoveToDlqOutcome::Moved });
     Ok(())

@@ -105,7 +105,8 @@ impl<C: Connection> Client<C> {
     /// Puts one job into its queue.
     ///
     /// Sent again after a lost connection only when the job has an id; the second try may then answer `duplicate_id`
-    /// for what the first one did. An idempotency key is not enough: it is free again when its job has ended.
+    /// for what the first one did. An idempotency key is not enough: it is free again when its job has ended, and an id only
+    /// when its job was purged.
     ///
     /// SQL: `procedures/mssql/usp_Enqueue.sql`, `procedures/postgres/enqueue.sql`.
     ///

@@ -1,6 +1,6 @@
 //! Ending an execution: success, another try, or the DLQ. Worker and attempt together are the fence that keeps an old
 //! execution from ending a newer one; `resurrect_count` keeps it up across a resurrection, after which attempts count
-//! from 0 again. A fenced call may be sent again after a lost connection.
+//! from 0 again. Only a call with all three is sent again after a lost connection.
 
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -282,7 +282,7 @@ impl<C: Connection> Client<C> {
             // SQL Server refuses the whole call for a NaN, and a metric must not stop a transition.
             .float("duration_ms", done.duration_ms.filter(|duration| duration.is_finite()))
             .int("resurrect_count", done.resurrect_count)
-            .repeatable(is_fenced(done.worker_id, done.attempt));
+            .repeatable(is_fenced(done.worker_id, done.attempt, done.resurrect_count));
         one(&self.connection, call).await
     }
 
@@ -301,7 +301,7 @@ impl<C: Connection> Client<C> {
         let call = Call::new(procedures::ARCHIVE_SUCCEEDED_JOBS)
             .objects("jobs", jobs)?
             .text("worker_id", worker_id)
-            .repeatable(jobs.iter().all(|job| is_fenced(Some(worker_id), job.attempt)));
+            .repeatable(jobs.iter().all(|job| is_fenced(Some(worker_id), job.attempt, job.resurrect_count)));
         rows(&self.connection, call).await
     }
 
@@ -321,7 +321,7 @@ impl<C: Connection> Client<C> {
             .int("delay_seconds", retry.delay_seconds)
             .evidence("error_details", retry.error_details)
             .int("resurrect_count", retry.resurrect_count)
-            .repeatable(is_fenced(retry.worker_id, retry.attempt));
+            .repeatable(is_fenced(retry.worker_id, retry.attempt, retry.resurrect_count));
         one(&self.connection, call).await
     }
 
@@ -340,7 +340,7 @@ impl<C: Connection> Client<C> {
             .int("attempt", failure.attempt)
             .text("moved_by", failure.moved_by)
             .int("resurrect_count", failure.resurrect_count)
-            .repeatable(is_fenced(failure.worker_id, failure.attempt));
+            .repeatable(is_fenced(failure.worker_id, failure.attempt, failure.resurrect_count));
         one(&self.connection, call).await
     }
 
@@ -361,14 +361,15 @@ impl<C: Connection> Client<C> {
             .required_evidence("error_details", failure.error_details)
             .int("retry_after_seconds", failure.retry_after_seconds)
             .int("resurrect_count", failure.resurrect_count)
-            .repeatable(true);
+            .repeatable(is_fenced(Some(failure.worker_id), Some(failure.attempt), failure.resurrect_count));
         one(&self.connection, call).await
     }
 }
 
-/// A worker name alone is no fence: its own older attempt would end the newer one.
-fn is_fenced(worker_id: Option<&str>, attempt: Option<i32>) -> bool {
-    worker_id.is_some() && attempt.is_some()
+/// Whether a second sending can only meet the very run that is meant. By then the job may have been resurrected and be
+/// in the first attempt of the same worker again.
+fn is_fenced(worker_id: Option<&str>, attempt: Option<i32>, resurrect_count: Option<i32>) -> bool {
+    worker_id.is_some() && attempt.is_some() && resurrect_count.is_some()
 }
 
 #[cfg(test)]

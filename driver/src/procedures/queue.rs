@@ -105,8 +105,8 @@ impl<'a> SetQueueRetryPolicy<'a> {
     }
 }
 
-/// Each change creates a queue that is not there. Sent again after a lost connection, it may answer `unchanged` for
-/// what the first one did.
+/// Each change creates a queue that is not there. None is sent again after a lost connection: it could put back what
+/// another operator has changed since.
 impl<C: Connection> Client<C> {
     /// Reads one queue, or all.
     ///
@@ -194,7 +194,7 @@ impl<C: Connection> Client<C> {
 }
 
 fn set_call<'a>(procedure: &'static Procedure, queue: &'a str, modified_by: &'a str) -> Call<'a> {
-    Call::new(procedure).text("queue", queue).text("modified_by", modified_by).repeatable(true)
+    Call::new(procedure).text("queue", queue).text("modified_by", modified_by)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::*;
 use crate::call::{Call, Connection};
 use crate::client::Client;
 use crate::error::Result;
+use crate::types::FailureReason;
 use crate::value::Row;
 
 /// A call as it would be sent.
@@ -82,15 +83,7 @@ fn a_filter_call_is_a_preview_unless_told_otherwise() {
 #[tokio::test]
 async fn what_finds_its_own_work_done_is_sent_again() {
     let it = client();
-    for sent in [
-        it.sent(it.mark_jobs_as_processing(&["a"], "w").await),
-        it.sent(it.set_queue_paused("q", true, "ann").await),
-        it.sent(it.set_queue_active("q", true, "ann").await),
-        it.sent(it.set_queue_max_workers("q", None, "ann").await),
-        it.sent(it.set_queue_zombie_timeout("q", None, "ann").await),
-        it.sent(it.set_queue_retry_policy(&SetQueueRetryPolicy::new("q", "ann")).await),
-        it.sent(it.get_job_history("a").await),
-    ] {
+    for sent in [it.sent(it.mark_jobs_as_processing(&["a"], "w").await), it.sent(it.get_job_history("a").await)] {
         assert!(sent.repeatable, "{sent:?}");
     }
 }
@@ -109,10 +102,57 @@ async fn what_could_take_other_jobs_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn what_could_undo_another_operators_step_is_not_sent_again() {
+    let it = client();
+    for sent in [
+        it.sent(it.set_queue_paused("q", true, "ann").await),
+        it.sent(it.set_queue_active("q", true, "ann").await),
+        it.sent(it.set_queue_max_workers("q", None, "ann").await),
+        it.sent(it.set_queue_zombie_timeout("q", None, "ann").await),
+        it.sent(it.set_queue_retry_policy(&SetQueueRetryPolicy::new("q", "ann")).await),
+    ] {
+        assert!(!sent.repeatable, "{sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_ended_again_only_behind_its_whole_fence() {
+    let it = client();
+    let whole = (Some("w"), Some(1), Some(0));
+    for fence in [whole, (None, Some(1), Some(0)), (Some("w"), None, Some(0)), (Some("w"), Some(1), None)] {
+        let (worker_id, attempt, resurrect_count) = fence;
+        let done = ArchiveSucceeded { job_id: "a", worker_id, attempt, resurrect_count, duration_ms: None };
+        let retry =
+            RescheduleForRetry { job_id: "a", worker_id, attempt, resurrect_count, ..RescheduleForRetry::default() };
+        let failure =
+            MoveToDlq { worker_id, attempt, resurrect_count, ..MoveToDlq::new("a", FailureReason::FatalError) };
+        for sent in [
+            it.sent(it.archive_succeeded(&done).await),
+            it.sent(it.reschedule_for_retry(&retry).await),
+            it.sent(it.move_to_dlq(&failure).await),
+        ] {
+            assert_eq!(sent.repeatable, fence == whole, "{sent:?}");
+        }
+    }
+    for resurrect_count in [Some(0), None] {
+        let failure = FailJob {
+            job_id: "a",
+            worker_id: "w",
+            attempt: 1,
+            failure_reason: FailureReason::Transient,
+            error_details: None,
+            retry_after_seconds: None,
+            resurrect_count,
+        };
+        assert_eq!(it.sent(it.fail_job(&failure).await).repeatable, resurrect_count.is_some());
+    }
+}
+
+#[tokio::test]
 async fn many_jobs_are_finished_again_only_behind_the_fence_of_each() {
     let it = client();
-    let fenced = FinishedJob { job_id: "a", attempt: Some(1), ..FinishedJob::default() };
-    let bare = FinishedJob { job_id: "b", ..FinishedJob::default() };
+    let fenced = FinishedJob { job_id: "a", attempt: Some(1), resurrect_count: Some(0), duration_ms: None };
+    let bare = FinishedJob { job_id: "b", resurrect_count: None, ..fenced };
     assert!(it.sent(it.archive_succeeded_jobs(&[fenced], "w").await).repeatable);
     assert!(!it.sent(it.archive_succeeded_jobs(&[fenced, bare], "w").await).repeatable);
 }

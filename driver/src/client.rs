@@ -150,9 +150,9 @@ impl Builder {
 
 /// How a call is retried: after a deadlock, a lock timeout or a serialization failure, which undid it; and after a lost
 /// connection when a second sending can neither claim or move another job, nor end another run, nor undo what somebody
-/// did meanwhile. Those are the calls that read, [`keep_alive`](Client::keep_alive), the starts, enqueues with ids of their
-/// own, and ends that name worker, attempt and resurrect count. Looping procedures are never repeated. Neither is
-/// anything on a connection of the caller.
+/// did meanwhile. Those are the calls that read, [`keep_alive`](Client::keep_alive), enqueues with ids of their own, and
+/// ends that name worker, attempt and resurrect count. Looping procedures are never repeated. Neither is anything on a
+/// connection of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// Tries after the first; 0 for none.

@@ -205,7 +205,9 @@ async fn the_life_of_a_job(line: &Line, s: &mut Session) -> Result<()> {
     assert_eq!(answer.outcome, if done { EnqueueOutcome::DuplicateId } else { EnqueueOutcome::Enqueued });
     assert_eq!(jobs_of(s, &id).await?, 1);
     arrange::take(s, &id, &id, false).await?;
-    let started = line.again(client.mark_as_processing(&id, "w1")).await?;
+    /* Only the worker knows whether it has fetched the job anew since. */
+    line.lost(client.mark_as_processing(&id, "w1")).await?;
+    let started = client.mark_as_processing(&id, "w1").await?;
     let (first, second) = (MarkAsProcessingOutcome::Started, MarkAsProcessingOutcome::AlreadyStarted);
     assert_eq!((started.outcome, started.attempt_count), (if done { second } else { first }, Some(1)));
     assert_eq!(line.again(client.keep_alive(&[&id], "w1")).await?[0].outcome, KeepAliveOutcome::Alive);

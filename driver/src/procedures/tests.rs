@@ -81,9 +81,15 @@ fn a_filter_call_is_a_preview_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn what_finds_its_own_work_done_is_sent_again() {
+async fn what_does_no_harm_when_it_comes_late_is_sent_again() {
     let it = client();
-    for sent in [it.sent(it.mark_jobs_as_processing(&["a"], "w").await), it.sent(it.get_job_history("a").await)] {
+    let job = Enqueue { job_id: Some("a"), ..Enqueue::new("q", "t") };
+    for sent in [
+        it.sent(it.enqueue(&job).await),
+        it.sent(it.enqueue_many(&[job]).await),
+        it.sent(it.keep_alive(&["a"], "w").await),
+        it.sent(it.get_job_history("a").await),
+    ] {
         assert!(sent.repeatable, "{sent:?}");
     }
 }
@@ -91,7 +97,15 @@ async fn what_finds_its_own_work_done_is_sent_again() {
 #[tokio::test]
 async fn what_could_take_other_jobs_is_not_sent_again() {
     let it = client();
+    let named = Enqueue { job_id: Some("a"), ..Enqueue::new("q", "t") };
+    let keyed = Enqueue { idempotency_key: Some("k"), ..Enqueue::new("q", "t") };
     for sent in [
+        it.sent(it.enqueue(&keyed).await),
+        it.sent(it.enqueue_many(&[named, keyed]).await),
+        it.sent(it.fetch_next_batch(&FetchNextBatch::new("w")).await),
+        it.sent(it.mark_as_processing("a", "w").await),
+        it.sent(it.mark_jobs_as_processing(&["a"], "w").await),
+        it.sent(it.release_job("a", "w").await),
         it.sent(it.release_worker("w").await),
         it.sent(it.resurrect_jobs(&["a"], "ann").await),
         it.sent(it.cancel_jobs(&["a"], "ann", None).await),

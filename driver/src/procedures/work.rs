@@ -172,19 +172,20 @@ impl<C: Connection> Client<C> {
 
     /// Starts a fetched job and counts the attempt.
     ///
+    /// Not sent again after a lost connection: the worker may have lost the job and fetched it anew by then, and the second
+    /// try would start that run too. Who knows that he has not may call it again: `already_started` means that it was done.
+    ///
     /// SQL: `procedures/mssql/usp_MarkAsProcessing.sql`, `procedures/postgres/mark_as_processing.sql`.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
     pub async fn mark_as_processing(&self, job_id: &str, worker_id: &str) -> Result<MarkAsProcessingResult> {
-        let call = Call::new(procedures::MARK_AS_PROCESSING)
-            .text("job_id", job_id)
-            .text("worker_id", worker_id)
-            .repeatable(true);
+        let call = Call::new(procedures::MARK_AS_PROCESSING).text("job_id", job_id).text("worker_id", worker_id);
         one(&self.connection, call).await
     }
 
-    /// Starts up to 1000 fetched jobs of a worker in one transaction, and answers for each in order.
+    /// Starts up to 1000 fetched jobs of a worker in one transaction, and answers for each in order. After a lost connection
+    /// as [`mark_as_processing`](Self::mark_as_processing).
     ///
     /// SQL: `procedures/mssql/usp_MarkJobsAsProcessing.sql`, `procedures/postgres/mark_jobs_as_processing.sql`.
     ///
@@ -195,10 +196,8 @@ impl<C: Connection> Client<C> {
         job_ids: &[S],
         worker_id: &str,
     ) -> Result<Vec<MarkJobsAsProcessingResult>> {
-        let call = Call::new(procedures::MARK_JOBS_AS_PROCESSING)
-            .texts("job_ids", Some(job_ids))
-            .text("worker_id", worker_id)
-            .repeatable(true);
+        let call =
+            Call::new(procedures::MARK_JOBS_AS_PROCESSING).texts("job_ids", Some(job_ids)).text("worker_id", worker_id);
         rows(&self.connection, call).await
     }
 

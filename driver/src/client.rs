@@ -25,8 +25,8 @@ impl Client {
     /// # Errors
     /// [`Configuration`](crate::ErrorKind::Configuration) for a URL that makes no sense,
     /// [`Connection`](crate::ErrorKind::Connection) when the server does not answer or refuses the login,
-    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) when the database speaks another version of the contract, see
-    /// [`Builder::check_version`].
+    /// [`SchemaMismatch`](crate::ErrorKind::SchemaMismatch) when the database speaks another version of the contract, and
+    /// what else goes wrong when it is asked for that, see [`Builder::check_version`].
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder().connect(url).await
     }

@@ -292,6 +292,7 @@ fn kind_of(number: u32, class: u8, message: &str) -> ErrorKind {
         // No such procedure, object or column; a parameter that is missing, unknown or one too many.
         2812 | 208 | 207 | 201 | 8144 | 8145 => ErrorKind::SchemaMismatch,
         BABELFISH_UNMAPPED if message.ends_with(" does not exist") => ErrorKind::SchemaMismatch,
+        BABELFISH_UNMAPPED if message.starts_with("permission denied ") => ErrorKind::PermissionDenied,
         // From 20 on the server ends the session.
         _ if class >= 20 => ErrorKind::Connection,
         _ => ErrorKind::Database,
@@ -354,6 +355,7 @@ mod tests {
         }
         assert_eq!(kind_of(596, 21, "told"), ErrorKind::Connection);
         assert_eq!(kind_of(BABELFISH_UNMAPPED, 16, "procedure x() does not exist"), ErrorKind::SchemaMismatch);
+        assert_eq!(kind_of(BABELFISH_UNMAPPED, 16, "permission denied for procedure x"), ErrorKind::PermissionDenied);
         assert_eq!(kind_of(BABELFISH_UNMAPPED, 16, "told"), ErrorKind::Database);
     }
 }

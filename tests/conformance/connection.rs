@@ -5,9 +5,10 @@ use std::time::Duration;
 use anyhow::bail;
 use chokaq::{
     ArchiveSucceeded, ArchiveSucceededOutcome, CONTRACT_VERSION, Client, Connection, Enqueue, EnqueueOutcome,
-    ErrorKind, FetchNextBatch,
+    ErrorKind, FetchNextBatch, Retry,
 };
-use chokaq_tests::{Db, Engine, Result, Scenario, Session, scenario, values};
+use chokaq_tests::proxy::{Cut, Proxy};
+use chokaq_tests::{Db, Engine, Result, Rights, Scenario, Session, scenario, values};
 
 use crate::arrange;
 use crate::program::run;
@@ -15,6 +16,7 @@ use crate::rivals::End;
 
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(a_database_of_another_contract_is_refused_at_connect),
+    scenario!(connecting_passes_over_no_error_but_a_version_that_cannot_be_asked_for),
     scenario!(calls_on_a_connection_of_the_caller_join_its_transaction),
     scenario!(a_call_out_of_time_is_given_up_and_the_pool_works_on),
     scenario!(a_dropped_call_is_given_up),
@@ -47,6 +49,42 @@ async fn a_database_of_another_contract_is_refused_at_connect(db: &Db<'_>) -> Re
     }
     speak(&mut s, ours).await?;
     Client::connect(&url).await?;
+    Ok(())
+}
+
+/// Nothing deployed and a login without rights are let in, see `privileges` for one that deploys; nothing else is.
+async fn connecting_passes_over_no_error_but_a_version_that_cannot_be_asked_for(db: &Db<'_>) -> Result<()> {
+    let stranger = Client::connect(&db.url_as(&db.login(Rights::Of(&[])).await?)?).await?;
+    let refused = stranger.check_version().await.expect_err("it may not ask");
+    assert_eq!(refused.kind(), ErrorKind::PermissionDenied, "{refused}");
+    let empty = Client::connect(&db.url_of(&db.empty_database().await?)?).await?;
+    let missing = empty.check_version().await.expect_err("there is none");
+    assert_eq!(missing.kind(), ErrorKind::SchemaMismatch, "{missing}");
+
+    /* Cut after each of its requests in turn; the last of them is the question. */
+    let proxy = Proxy::start(db.engine, &db.url()?).await?;
+    for request in 1.. {
+        proxy.cut(Cut::After(request));
+        let once = Retry { times: 0, ..Retry::default() };
+        let connected = Box::pin(Client::builder().retry(once).connect(proxy.url())).await;
+        if proxy.waits() {
+            connected?;
+            assert!(request > 2, "a login and a question are two");
+            break;
+        }
+        assert_eq!(connected.expect_err("it was cut").kind(), ErrorKind::Connection, "request {request}");
+    }
+
+    let mut s = db.session().await?;
+    s.batch(
+        "CREATE OR REPLACE FUNCTION chokaq.get_version()
+        RETURNS TABLE (kit_version text, contract_version integer, dialect text, server_time_utc timestamptz)
+        LANGUAGE sql AS $$ SELECT '9.9.9', 1 / (1 - count(*)::integer), 'postgres', clock_timestamp() $$",
+        "ALTER PROCEDURE chokaq.usp_GetVersion AS THROW 50000, N'out of order', 1;",
+    )
+    .await?;
+    let broken = Client::connect(&db.url()?).await.expect_err("its answer is an error");
+    assert_eq!(broken.kind(), ErrorKind::Database, "{broken}");
     Ok(())
 }
 

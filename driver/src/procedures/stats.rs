@@ -148,12 +148,15 @@ impl<C: Connection> Client<C> {
         Ok(version)
     }
 
-    /// The same for a new client: an error only when the version is known and is another one. What cannot be asked yet,
-    /// because nothing is deployed or the login may not, the first call will tell.
+    /// The same for a new client, which passes where nothing is deployed yet or the login may not ask: so says the server,
+    /// and so the first call will be told. Any other error is one of the connection or of the version.
     pub(crate) async fn refuse_other_contract(&self) -> Result<()> {
         match self.get_version().await {
             Ok(version) => fits(&version),
-            Err(_) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+            // With the server's own code: there is no such procedure. Without one its answer could not be read.
+            Err(error) if error.kind() == ErrorKind::SchemaMismatch && error.code().is_some() => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }

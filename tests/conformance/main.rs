@@ -39,6 +39,7 @@ mod health;
 mod history;
 mod hostile;
 mod huge;
+mod key_order;
 mod killed;
 mod lint;
 mod load;
@@ -108,6 +109,7 @@ fn main() -> ExitCode {
         hostile::SCENARIOS,
         huge::SCENARIOS,
         concurrency::SCENARIOS,
+        key_order::SCENARIOS,
         meetings::SCENARIOS,
         races::SCENARIOS,
         races::queue::SCENARIOS,

@@ -1,6 +1,6 @@
 //! Short ways to bring jobs where a scenario begins. Every job is of type `t`; the worker is `w1`.
 
-use chokaq_tests::{Args, Result, Row, Rows, Session, Value, args, values};
+use chokaq_tests::{Args, Result, Row, Rows, Session, Value, args, until, values};
 use time::{Duration, OffsetDateTime};
 
 /// `prefix` followed by 1 to `count`, padded so that they sort.
@@ -159,14 +159,11 @@ pub async fn zero_delta(session: &mut Session, queue: &str) -> Result<()> {
 /// Folds one batch of counter deltas, of which there are some. Another folder at work is no error but a count of 0; on
 /// Babelfish, whose databases share their application locks, it may be another case's.
 pub async fn fold(session: &mut Session, args: Args) -> Result<i64> {
-    for _ in 0..500 {
+    until("something was folded", async || {
         let folded = session.call_one("FoldCounters", args.clone()).await?.int("FoldedCount");
-        if folded > 0 {
-            return Ok(folded);
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    anyhow::bail!("nothing was folded")
+        Ok((folded > 0).then_some(folded))
+    })
+    .await
 }
 
 /// The login of this session, as the history shows it.

@@ -8,7 +8,7 @@ use chokaq::{
     ErrorKind, FetchNextBatch, Retry,
 };
 use chokaq_tests::proxy::{Cut, Proxy};
-use chokaq_tests::{Db, Engine, Result, Rights, Scenario, Session, scenario, values};
+use chokaq_tests::{Db, Engine, Result, Rights, Scenario, Session, scenario, until, values};
 
 use crate::arrange;
 use crate::program::run;
@@ -157,8 +157,8 @@ async fn a_call_out_of_time_is_given_up_and_the_pool_works_on(db: &Db<'_>) -> Re
     let [mut s, mut holder] = db.sessions().await?;
     hold_a1(&mut s, &mut holder).await?;
     let patient = Client::builder().pool_size(1).timeout(None).connect(&db.url()?).await?;
-    let error =
-        patient.with_timeout(Duration::from_millis(200)).archive_succeeded(&DONE).await.expect_err("a held row");
+    /* Long enough for the call to be at the row: one that has not begun is not cancelled. */
+    let error = patient.with_timeout(Duration::from_secs(2)).archive_succeeded(&DONE).await.expect_err("a held row");
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     assert_eq!(error.procedure(), Some("archive_succeeded"));
     assert_eq!(patient.get_queue_stats(Some("q")).await?[0].processing_count, 1);
@@ -201,7 +201,7 @@ async fn a_dropped_call_is_given_up(db: &Db<'_>) -> Result<()> {
 
 /// The server has given up every call of this database that waited for a lock.
 async fn until_nothing_waits(s: &mut Session) -> Result<()> {
-    for _ in 0..500 {
+    until("no call waits", async || {
         let waiting = match s {
             Session::Postgres(session) => {
                 let sql = "SELECT count(*) AS n FROM pg_stat_activity
@@ -214,12 +214,9 @@ async fn until_nothing_waits(s: &mut Session) -> Result<()> {
                 session.query(sql, &[]).await?
             }
         };
-        if waiting.one().int("N") == 0 {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    bail!("a call still waits")
+        Ok((waiting.one().int("N") == 0).then_some(()))
+    })
+    .await
 }
 
 /// The first two writes of a job are undone as a deadlock's victim is.
@@ -255,13 +252,7 @@ async fn waiting(s: &mut Session, known: Option<i64>) -> Result<i64> {
     let sql = "SELECT pid::bigint AS pid FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid IS DISTINCT FROM @P1";
     let known = known.unwrap_or_default();
-    for _ in 0..3_000 {
-        if let Some(row) = s.sql(sql, &values![known]).await?.rows.first() {
-            return Ok(row.int("Pid"));
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    bail!("no call waits")
+    until("a call waits", async || Ok(s.sql(sql, &values![known]).await?.rows.first().map(|row| row.int("Pid")))).await
 }
 
 async fn terminate(s: &mut Session, pid: i64) -> Result<()> {

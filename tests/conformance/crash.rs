@@ -17,7 +17,7 @@ async fn what_was_acknowledged_survives_a_hard_stop_once(db: &Db<'_>) -> Result<
     let asked = std::env::var("CHOKAQ_CRASHES").ok().map(|text| text.parse()).transpose()?;
     let crashes: usize = asked.unwrap_or(if db.engine == Engine::Postgres { 2 } else { 1 });
     let mut cluster = Cluster::start(db.engine, &DURABLE).await?;
-    let client = Client::builder().pool_size(WORKERS as u32).connect(&cluster.url()?).await?;
+    let client = Client::builder().pool_size(WORKERS as u32).timeout(None).connect(&cluster.url()?).await?;
     let load = Load::new(&client, 0);
     for round in 0..crashes {
         let how = if round % 2 == 0 { Stop::Kill } else { Stop::Immediate };

@@ -16,8 +16,7 @@ pub const SCENARIOS: &[Scenario] =
 async fn a_full_disk_loses_nothing_that_was_acknowledged(db: &Db<'_>) -> Result<()> {
     let settings = [&DURABLE[..], &["min_wal_size=128MB", "max_wal_size=160MB"]].concat();
     let mut cluster = Cluster::start_on_a_small_disk(db.engine, &settings, 512).await?;
-    let client = Client::builder().pool_size(WORKERS as u32).connect_timeout(Duration::from_secs(3));
-    let client = client.connect(&cluster.url()?).await?;
+    let client = Client::builder().pool_size(WORKERS as u32).timeout(None).connect(&cluster.url()?).await?;
     let load = Load::new(&client, 100_000);
     let workers = load.begin("full");
     load.until(&workers, Load::answers, 60).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chokaq::{Client, DlqFilter, Enqueue, EnqueueOutcome, FetchNextBatch, PurgeDlqByFilter, ResurrectByFilter};
-use chokaq_tests::{Db, Engine, Result, Scenario, Session, scenario};
+use chokaq_tests::{Db, Engine, Result, Scenario, Session, scenario, until};
 use futures_util::future::poll_fn;
 
 pub const SCENARIOS: &[Scenario] =
@@ -113,16 +113,10 @@ async fn a_dropped_call_leaves_the_next_one_its_own_answer(db: &Db<'_>) -> Resul
 async fn until_nothing_is_open(s: &mut Session) -> Result<()> {
     let sql = "SELECT count(*) AS n FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL";
-    for _ in 0..500 {
-        let open = match s {
-            Session::Postgres(session) => session.query(sql, &[]).await?.one().int("N"),
-            /* Babelfish does not tell. */
-            Session::Mssql(_) => return Ok(()),
-        };
-        if open == 0 {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    anyhow::bail!("a transaction is open")
+    until("no transaction is open", async || match s {
+        Session::Postgres(session) => Ok((session.query(sql, &[]).await?.one().int("N") == 0).then_some(())),
+        /* Babelfish does not tell. */
+        Session::Mssql(_) => Ok(Some(())),
+    })
+    .await
 }

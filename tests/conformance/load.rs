@@ -149,7 +149,8 @@ impl Load {
         let filled = format!("{payload} {}", noise(payload, self.filler));
         let job = Enqueue { job_id: named.then_some(payload), payload: Some(&filled), ..Enqueue::new("q", "t") };
         let answer = self.client.enqueue(&job).await;
-        if answer.as_ref().is_err_and(is_full) {
+        /* One with an id may have been done when its connection was lost, and been refused when it was sent again. */
+        if !named && answer.as_ref().is_err_and(is_full) {
             self.book().refused.insert(payload.to_owned());
         }
         if let Some(answer) = self.heard(answer)? {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use chokaq::{Client, ErrorKind};
 use chokaq_tests::server::cluster::{Cluster, Stop};
-use chokaq_tests::{Db, Engine, Result, Scenario, scenario};
+use chokaq_tests::{Db, Engine, Result, Scenario, scenario, until};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use time::{Duration, OffsetDateTime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -88,14 +88,12 @@ impl Server {
             return self.cluster.start_again().await;
         }
         admin.batch("SELECT pg_reload_conf()").await?;
-        for _ in 0..500 {
+        until("the certificate is shown", async || {
             let file = "SELECT current_setting('ssl_cert_file') AS file";
-            if self.cluster.admin().await?.query(file, &[]).await?.one().text("File") == format!("{name}.crt") {
-                return Ok(());
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        anyhow::bail!("it does not show {name}")
+            let shown = self.cluster.admin().await?.query(file, &[]).await?.one().text("File");
+            Ok((shown == format!("{name}.crt")).then_some(()))
+        })
+        .await
     }
 
     /// A URL without a word of TLS. PostgreSQL's has the address beside the host; over TDS there are two names for it.

@@ -16,6 +16,7 @@ pub mod rows;
 pub mod runner;
 pub mod server;
 pub mod session;
+pub mod until;
 pub mod value;
 
 pub use anyhow::Result;
@@ -24,4 +25,5 @@ pub use error::{Code, SqlError, assert_refused};
 pub use rows::{Row, Rows};
 pub use runner::Scenario;
 pub use session::{Engine, Session};
+pub use until::until;
 pub use value::{Args, Value};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chokaq::{Client, Deploy, ErrorKind};
-use chokaq_tests::{Db, Result, Scenario, Session, scenario};
+use chokaq_tests::{Db, Result, Scenario, Session, scenario, until};
 
 use crate::arrange;
 use crate::ended::end;
@@ -62,13 +62,13 @@ async fn deployer(db: &Db<'_>, database: &str, program: &str) -> Result<Deploy> 
 
 /// Until a session of the program of that name is there and waits for a lock: its number.
 async fn until_waits(s: &mut Session, program: &str) -> Result<i64> {
-    for _ in 0..3_000 {
+    until(&format!("{program} waits for a lock"), async || {
         for id in arrange::sessions_of(s, program).await? {
             if s.is_blocked(id).await? {
-                return Ok(id);
+                return Ok(Some(id));
             }
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    anyhow::bail!("{program} never waited for a lock")
+        Ok(None)
+    })
+    .await
 }

@@ -98,9 +98,14 @@ impl Running {
         Ok(Self { process, said: Some(std::thread::spawn(move || lines.collect())) })
     }
 
+    fn runs(&mut self) -> Result<()> {
+        ensure!(self.process.try_wait()?.is_none(), "it ended by itself");
+        Ok(())
+    }
+
     /// SIGKILL: it cleans up nothing and says good-bye to nobody.
     fn kill(mut self) -> Result<Vec<String>> {
-        ensure!(self.process.try_wait()?.is_none(), "it ended by itself");
+        self.runs()?;
         self.process.kill()?;
         let said = self.said.take().context("it is killed once")?;
         Ok(said.join().map_err(|_| anyhow!("the reader panicked"))??)
@@ -115,6 +120,16 @@ impl Drop for Running {
     }
 }
 
+/// None should, and what they would have asked for would be waited for in vain.
+async fn one_ended(running: &mut [Running]) -> Result<()> {
+    loop {
+        for client in running.iter_mut() {
+            client.runs()?;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 async fn a_killed_client_leaves_whole_calls_and_nothing_else(db: &Db<'_>) -> Result<()> {
     let asked = std::env::var("CHOKAQ_CRASHES").ok().map(|text| text.parse()).transpose()?;
     let (at_once, kills) = if db.engine == Engine::Postgres { (3, 12) } else { (2, 2) };
@@ -125,7 +140,10 @@ async fn a_killed_client_leaves_whole_calls_and_nothing_else(db: &Db<'_>) -> Res
     let mut said = Vec::new();
     for kill in 0..kills {
         /* Each at a request of its own: among the first of the youngest client, or far on. */
-        proxy.requested(proxy.requests() + 7 + kill * 37 % 61).await;
+        tokio::select! {
+            () = proxy.requested(proxy.requests() + 7 + kill * 37 % 61) => {}
+            ended = one_ended(&mut running) => ended?,
+        }
         let next = start(at_once + kill)?;
         let victim = std::mem::replace(&mut running[kill % at_once], next);
         said.extend(victim.kill()?);

@@ -142,7 +142,11 @@ BEGIN
                         IsDue = CASE WHEN @Due <= @Now THEN 1 ELSE 0 END,
                         ErrorDetails = COALESCE(@ErrorDetails, ErrorDetails),
                         LastUpdatedUtc = @Now
-                    WHERE Id = @Id AND WorkerId = @Owner AND Status = 2 AND AttemptCount = @Attempt;
+                    WHERE Id = @Id
+                        AND WorkerId = @Owner
+                        AND Status = 2
+                        AND AttemptCount = @Attempt
+                        AND ResurrectCount = @Resurrections;
 
                     IF @@ROWCOUNT = 1
                     BEGIN

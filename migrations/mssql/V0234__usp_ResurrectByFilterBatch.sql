@@ -66,6 +66,7 @@ BEGIN
         @LastJobId NVARCHAR(50),
         @MatchedCount INT,
         @MineIds NVARCHAR(MAX),
+        @MineRevisions NVARCHAR(MAX),
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0),
         @QueueName NVARCHAR(255) = @Queue,
         @Reason TINYINT = @FailureReason,
@@ -81,7 +82,8 @@ BEGIN
     );
     DECLARE @Mine TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
-        Place INT NOT NULL
+        Place INT NOT NULL,
+        Revision BIGINT NOT NULL
     );
 
     BEGIN TRY
@@ -132,13 +134,13 @@ BEGIN
             The revision says that the row is still what the filter saw: nobody edited it, or ran it and failed, since.
             GROUP BY: a read without locks can see a row twice.
             */
-            INSERT INTO @Mine (Id, Place)
-            SELECT d.Id, MIN(s.Place)
+            INSERT INTO @Mine (Id, Place, Revision)
+            SELECT d.Id, MIN(s.Place), d.Revision
             FROM @Seen AS s
             INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                 ON d.Id = s.Id AND d.Revision = s.Revision
             WHERE s.Place <= @BatchSize
-            GROUP BY d.Id
+            GROUP BY d.Id, d.Revision
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
             SELECT
@@ -149,10 +151,18 @@ BEGIN
                     ) +
                     N']',
                     N'[]'
+                ),
+                @MineRevisions = COALESCE(
+                    N'[' + STRING_AGG(CONVERT(NVARCHAR(MAX), m.Revision), N',') WITHIN GROUP (ORDER BY m.Place) + N']',
+                    N'[]'
                 )
             FROM @Mine AS m;
 
-            EXECUTE chokaq.usp_ResurrectRows @JobIds = @MineIds, @Actor = @Actor, @BatchId = @BatchId;
+            EXECUTE chokaq.usp_ResurrectRows
+                @JobIds = @MineIds,
+                @Revisions = @MineRevisions,
+                @Actor = @Actor,
+                @BatchId = @BatchId;
 
             /* Only rows of this transaction can be meant: never wait for those of another. */
             SELECT @DoneCount = COUNT(*)

@@ -66,7 +66,7 @@ BEGIN
             )
         FROM @Found AS f;
 
-        EXECUTE chokaq.usp_PurgeRows @JobIds = @FoundIds, @Actor = @Actor, @BatchId = @BatchId;
+        EXECUTE chokaq.usp_PurgeRows @JobIds = @FoundIds, @Revisions = NULL, @Actor = @Actor, @BatchId = @BatchId;
 
         /* Only rows of this transaction can be meant: never wait for those of another. */
         INSERT INTO @Done (Id)

@@ -8,14 +8,20 @@ Locks        JobsDLQ, counters, history
 */
 CREATE OR ALTER PROCEDURE chokaq.usp_PurgeRows
     @JobIds NVARCHAR(MAX), /* JSON array: the caller's result set is its last statement, so no INSERT EXECUTE here */
+    @Revisions NVARCHAR(MAX), /* JSON array: a job whose revision is another by now stays; NULL: none is asked for */
     @Actor NVARCHAR(100),
     @BatchId UNIQUEIDENTIFIER
 AS
 BEGIN
     SET NOCOUNT, XACT_ABORT ON;
 
+    DECLARE @Seen TABLE (
+        Ordinal INT NOT NULL PRIMARY KEY,
+        Revision BIGINT NOT NULL
+    );
     DECLARE @Asked TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        Revision BIGINT NULL
     );
     DECLARE @Gone TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
@@ -30,8 +36,13 @@ BEGIN
         FailedAtUtc DATETIME2(7) NOT NULL
     );
 
-    INSERT INTO @Asked (Id)
-    SELECT t.Value FROM chokaq.fn_JsonTexts(@JobIds) AS t;
+    INSERT INTO @Seen (Ordinal, Revision)
+    SELECT CONVERT(INT, j.[key]) + 1, CONVERT(BIGINT, j.[value]) FROM OPENJSON(@Revisions) AS j;
+
+    INSERT INTO @Asked (Id, Revision)
+    SELECT t.Value, s.Revision
+    FROM chokaq.fn_JsonTexts(@JobIds) AS t
+    LEFT JOIN @Seen AS s ON s.Ordinal = t.Ordinal;
 
     /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
     DELETE FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
@@ -47,7 +58,8 @@ BEGIN
         deleted.ErrorDetails,
         deleted.FailedAtUtc
     INTO @Gone (Id, Queue, Type, Tags, IdempotencyKey, Priority, AttemptCount, FailureReason, ErrorDetails, FailedAtUtc)
-    WHERE Id IN (SELECT i.Id FROM @Asked AS i);
+    /* The revision, for a server that ignores the locks of the caller: what was changed since is not what was asked for. */
+    WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Revision IS NULL OR i.Revision = chokaq.JobsDLQ.Revision);
 
     INSERT INTO chokaq.CounterDeltas (Queue, Purged)
     SELECT g.Queue, COUNT(*) FROM @Gone AS g GROUP BY g.Queue;

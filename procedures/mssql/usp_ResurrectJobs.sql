@@ -80,7 +80,11 @@ BEGIN
             FROM @Asked AS i
             INNER JOIN @Found AS f ON f.Id = i.Id;
 
-            EXECUTE chokaq.usp_ResurrectRows @JobIds = @FoundIds, @Actor = @Actor, @BatchId = @BatchId;
+            EXECUTE chokaq.usp_ResurrectRows
+                @JobIds = @FoundIds,
+                @Revisions = NULL,
+                @Actor = @Actor,
+                @BatchId = @BatchId;
 
             /* Only rows of this transaction can be meant: never wait for those of another. */
             INSERT INTO @Done (Id)

@@ -9,6 +9,7 @@ Locks        JobsDLQ, JobsHot, counters, history
 */
 CREATE OR ALTER PROCEDURE chokaq.usp_ResurrectRows
     @JobIds NVARCHAR(MAX), /* JSON array: the caller's result set is its last statement, so no INSERT EXECUTE here */
+    @Revisions NVARCHAR(MAX), /* JSON array: a job whose revision is another by now stays; NULL: none is asked for */
     @Actor NVARCHAR(100),
     @BatchId UNIQUEIDENTIFIER
 AS
@@ -17,6 +18,10 @@ BEGIN
 
     DECLARE @Now DATETIME2(7) = SYSUTCDATETIME(), @Number BIGINT;
 
+    DECLARE @Seen TABLE (
+        Ordinal INT NOT NULL PRIMARY KEY,
+        Revision BIGINT NOT NULL
+    );
     DECLARE @Asked TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
         Ordinal INT NOT NULL,
@@ -39,10 +44,15 @@ BEGIN
         ResurrectCount INT NOT NULL
     );
 
+    INSERT INTO @Seen (Ordinal, Revision)
+    SELECT CONVERT(INT, j.[key]) + 1, CONVERT(BIGINT, j.[value]) FROM OPENJSON(@Revisions) AS j;
+
     INSERT INTO @Asked (Id, Ordinal, Revision)
     SELECT d.Id, t.Ordinal, d.Revision
     FROM chokaq.fn_JsonTexts(@JobIds) AS t
     INNER JOIN chokaq.JobsDLQ AS d WITH (FORCESEEK) ON d.Id = CONVERT(NVARCHAR(50), t.Value)
+    LEFT JOIN @Seen AS s ON s.Ordinal = t.Ordinal
+    WHERE s.Revision IS NULL OR s.Revision = d.Revision
     OPTION (FORCE ORDER, LOOP JOIN);
 
     /* READCOMMITTEDLOCK: an enqueue of such an id that is not committed is waited for, and not overlooked. */

@@ -276,7 +276,7 @@ async fn no_role_reaches_a_table_but_through_a_procedure(db: &Db<'_>) -> Result<
         for (postgres, mssql) in [
             (
                 "SELECT chokaq.purge_rows(ARRAY['dead'], 'eve')",
-                "EXECUTE chokaq.usp_PurgeRows @JobIds = N'[\"dead\"]', @Actor = N'eve', @BatchId = NULL",
+                "EXECUTE chokaq.usp_PurgeRows @JobIds = N'[\"dead\"]', @Revisions = NULL, @Actor = N'eve', @BatchId = NULL",
             ),
             ("SELECT chokaq.ensure_queues(ARRAY['new'])", "EXECUTE chokaq.usp_EnsureQueue @Queue = N'new'"),
             ("SELECT nextval('chokaq.job_numbers')", "SELECT NEXT VALUE FOR chokaq.JobNumbers AS N"),

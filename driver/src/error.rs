@@ -20,9 +20,9 @@ pub enum ErrorKind {
     InvariantBroken,
     /// The server chose this call as the victim (1205, 40P01).
     Deadlock,
-    /// The session's lock timeout ran out (1222, 55P03).
+    /// The session's lock timeout ran out (1222, 55P03; of Babelfish, which has no number for it, the words).
     LockTimeout,
-    /// A concurrent change under snapshot or serializable isolation (3960, 40001).
+    /// A concurrent change under snapshot or serializable isolation (3960, 40001; of Babelfish the words).
     Serialization,
     /// The call's own time ran out. It was cancelled and its connection closed, but may have taken effect just before.
     Timeout,

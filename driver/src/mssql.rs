@@ -291,11 +291,25 @@ fn kind_of(number: u32, class: u8, message: &str) -> ErrorKind {
         229 | 230 => ErrorKind::PermissionDenied,
         // No such procedure, object or column; a parameter that is missing, unknown or one too many.
         2812 | 208 | 207 | 201 | 8144 | 8145 => ErrorKind::SchemaMismatch,
-        BABELFISH_UNMAPPED if message.ends_with(" does not exist") => ErrorKind::SchemaMismatch,
-        BABELFISH_UNMAPPED if message.starts_with("permission denied ") => ErrorKind::PermissionDenied,
+        BABELFISH_UNMAPPED => kind_of_words(message),
         // From 20 on the server ends the session.
         _ if class >= 20 => ErrorKind::Connection,
         _ => ErrorKind::Database,
+    }
+}
+
+/// PostgreSQL's own words, in English as Babelfish has them unless told otherwise. Any other error may have changed something.
+fn kind_of_words(message: &str) -> ErrorKind {
+    if message.ends_with(" does not exist") {
+        ErrorKind::SchemaMismatch
+    } else if message.starts_with("permission denied ") {
+        ErrorKind::PermissionDenied
+    } else if message == "canceling statement due to lock timeout" {
+        ErrorKind::LockTimeout
+    } else if message.starts_with("could not serialize access due to ") {
+        ErrorKind::Serialization
+    } else {
+        ErrorKind::Database
     }
 }
 
@@ -354,8 +368,21 @@ mod tests {
             assert_eq!(kind_of(number, 16, "told"), kind, "{number}");
         }
         assert_eq!(kind_of(596, 21, "told"), ErrorKind::Connection);
-        assert_eq!(kind_of(BABELFISH_UNMAPPED, 16, "procedure x() does not exist"), ErrorKind::SchemaMismatch);
-        assert_eq!(kind_of(BABELFISH_UNMAPPED, 16, "permission denied for procedure x"), ErrorKind::PermissionDenied);
-        assert_eq!(kind_of(BABELFISH_UNMAPPED, 16, "told"), ErrorKind::Database);
+    }
+
+    #[test]
+    fn an_error_of_babelfish_without_a_number_is_known_by_its_words() {
+        for (message, kind) in [
+            ("procedure x() does not exist", ErrorKind::SchemaMismatch),
+            ("permission denied for procedure x", ErrorKind::PermissionDenied),
+            ("canceling statement due to lock timeout", ErrorKind::LockTimeout),
+            ("could not serialize access due to concurrent update", ErrorKind::Serialization),
+            ("could not serialize access due to concurrent delete", ErrorKind::Serialization),
+            ("canceling statement due to statement timeout", ErrorKind::Database),
+            ("told", ErrorKind::Database),
+        ] {
+            assert_eq!(kind_of(BABELFISH_UNMAPPED, 16, message), kind, "{message}");
+            assert_eq!(kind_of(50_000, 16, message), ErrorKind::Database, "{message}, of another number");
+        }
     }
 }

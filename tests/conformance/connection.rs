@@ -20,6 +20,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(calls_on_a_connection_of_the_caller_join_its_transaction),
     scenario!(a_call_out_of_time_is_given_up_and_the_pool_works_on),
     scenario!(a_dropped_call_is_given_up),
+    scenario!(a_lock_timeout_and_a_deadlock_are_known_and_have_changed_nothing),
     scenario!(an_undone_call_is_sent_again_unless_it_loops).only(Engine::Postgres),
     scenario!(after_a_lost_connection_a_repeatable_call_is_sent_again).only(Engine::Postgres),
     scenario!(after_a_lost_connection_a_fetch_is_an_error).only(Engine::Postgres),
@@ -217,6 +218,54 @@ async fn until_nothing_waits(s: &mut Session) -> Result<()> {
         Ok((waiting.one().int("N") == 0).then_some(()))
     })
     .await
+}
+
+async fn archive(s: &mut Session, done: &ArchiveSucceeded<'_>) -> chokaq::Result<ArchiveSucceededOutcome> {
+    let answer = match s {
+        Session::Postgres(session) => chokaq::on_postgres(session.client()).archive_succeeded(done).await,
+        Session::Mssql(session) => chokaq::on_mssql(session.client()).archive_succeeded(done).await,
+    };
+    Ok(answer?.outcome)
+}
+
+async fn a_lock_timeout_and_a_deadlock_are_known_and_have_changed_nothing(db: &Db<'_>) -> Result<()> {
+    let [mut a, mut b] = db.sessions().await?;
+    hold_a1(&mut a, &mut b).await?;
+    a.batch("SET lock_timeout = '100ms'", "SET LOCK_TIMEOUT 100").await?;
+    let error = archive(&mut a, &DONE).await.expect_err("a held row");
+    a.batch("SET lock_timeout = '60s'", "SET LOCK_TIMEOUT 60000").await?;
+    assert!(error.kind() == ErrorKind::LockTimeout && error.is_retryable(), "{error:?}");
+    assert_eq!(arrange::pillar(&mut a, "a1").await?, "Hot");
+    b.rollback().await?;
+    assert_eq!(archive(&mut a, &DONE).await?, ArchiveSucceededOutcome::Archived);
+
+    /* Each has one of two jobs and wants the other's. */
+    for (s, id) in [(&mut a, "a2"), (&mut b, "a3")] {
+        arrange::processing(s, "q", id).await?;
+        s.begin().await?;
+        s.sql("UPDATE chokaq.JobsHot SET Tags = 'held' WHERE Id = @P1", &values![id]).await?;
+    }
+    let first = a.id().await?;
+    let end_other = async |s: &mut Session, job_id| {
+        let answer = archive(s, &ArchiveSucceeded { job_id, ..DONE }).await;
+        s.rollback().await?;
+        Ok::<_, anyhow::Error>(answer)
+    };
+    let then = async {
+        db.until_blocked(first).await?;
+        end_other(&mut b, "a2").await
+    };
+    let (first, second) = tokio::try_join!(end_other(&mut a, "a3"), then)?;
+    let (won, lost) = match (first, second) {
+        (Ok(won), Err(lost)) | (Err(lost), Ok(won)) => (won, lost),
+        neither => bail!("one of the two is undone: {neither:?}"),
+    };
+    assert_eq!(won, ArchiveSucceededOutcome::Archived);
+    assert!(lost.kind() == ErrorKind::Deadlock && lost.is_retryable(), "{lost:?}");
+    for id in ["a2", "a3"] {
+        assert_eq!(arrange::pillar(&mut a, id).await?, "Hot", "{id}");
+    }
+    Ok(())
 }
 
 /// The first two writes of a job are undone as a deadlock's victim is.

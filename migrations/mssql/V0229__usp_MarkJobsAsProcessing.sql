@@ -28,6 +28,7 @@ BEGIN
         THROW 59001, N'@WorkerId must be 1 to 100 characters without white space at either end.', 1;
 
     DECLARE
+        @IsOpen BIT = 1,
         @Now DATETIME2(7) = SYSUTCDATETIME(),
         @Owner NVARCHAR(100) = @WorkerId,
         @OwnsTransaction BIT = IIF(@@TRANCOUNT = 0 AND @@OPTIONS & 2 = 0, 1, 0);
@@ -37,16 +38,14 @@ BEGIN
         Ordinal INT NOT NULL
     );
     DECLARE @Held TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        WorkerId NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
+        Status TINYINT NOT NULL,
+        AttemptCount INT NOT NULL
     );
     DECLARE @Started TABLE (
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY
-    );
-    DECLARE @Done TABLE (
-        Ordinal INT NOT NULL PRIMARY KEY,
-        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL,
-        Outcome VARCHAR(20) NOT NULL,
-        AttemptCount INT NULL
+        Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        AttemptCount INT NOT NULL
     );
 
     INSERT INTO @Asked (Id, Ordinal)
@@ -56,37 +55,44 @@ BEGIN
         IF @OwnsTransaction = 1
             BEGIN TRANSACTION;
 
-        /* Locked in key order, the order of @Asked: two calls with the same ids wait in one direction only. */
-        INSERT INTO @Held (Id)
-        SELECT h.Id
-        FROM @Asked AS i
-        INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK, FORCESEEK) ON h.Id = i.Id
-        WHERE h.WorkerId = @Owner AND h.Status = 1
-        ORDER BY i.Id
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+        /* Once, unless a server that ignores the locks let a rival change a job that was free to start. */
+        WHILE @IsOpen = 1
+        BEGIN
+            DELETE FROM @Held;
 
-        /* Decided again, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
-        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
-        SET Status = 2, AttemptCount = AttemptCount + 1, StartedAtUtc = @Now, HeartbeatUtc = @Now, LastUpdatedUtc = @Now
-        OUTPUT inserted.Id INTO @Started (Id)
-        WHERE Id IN (SELECT l.Id FROM @Held AS l) AND WorkerId = @Owner AND Status = 1;
+            /*
+            Locked in key order, the order of @Asked: two calls with the same ids wait in one direction only. Those that cannot
+            start too, for why they cannot: to look at one again would be to wait for it while higher ids are held.
+            */
+            INSERT INTO @Held (Id, WorkerId, Status, AttemptCount)
+            SELECT h.Id, h.WorkerId, h.Status, h.AttemptCount
+            FROM @Asked AS i
+            INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK, FORCESEEK) ON h.Id = i.Id
+            WHERE i.Id NOT IN (SELECT s.Id FROM @Started AS s)
+            ORDER BY i.Id
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
-        INSERT INTO @Done (Ordinal, Id, Outcome, AttemptCount)
-        SELECT
-            i.Ordinal,
-            i.Id,
-            CASE
-                WHEN s.Id IS NOT NULL THEN 'started'
-                WHEN h.Id IS NULL THEN 'not_found'
-                WHEN h.WorkerId IS NULL THEN 'not_fetched'
-                WHEN h.WorkerId <> @Owner THEN 'not_owner'
-                WHEN h.Status = 2 THEN 'already_started'
-                ELSE 'not_fetched'
-            END,
-            h.AttemptCount
-        FROM @Asked AS i
-        LEFT JOIN @Started AS s ON s.Id = i.Id
-        LEFT JOIN chokaq.JobsHot AS h WITH (FORCESEEK) ON h.Id = i.Id;
+            /* Decided again, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
+            UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            SET
+                Status = 2,
+                AttemptCount = AttemptCount + 1,
+                StartedAtUtc = @Now,
+                HeartbeatUtc = @Now,
+                LastUpdatedUtc = @Now
+            OUTPUT inserted.Id, inserted.AttemptCount INTO @Started (Id, AttemptCount)
+            WHERE Id IN (SELECT l.Id FROM @Held AS l WHERE l.WorkerId = @Owner AND l.Status = 1)
+                AND WorkerId = @Owner
+                AND Status = 1;
+
+            IF NOT EXISTS (
+                   SELECT 1
+                   FROM @Held AS l
+                   LEFT JOIN @Started AS s ON s.Id = l.Id
+                   WHERE l.WorkerId = @Owner AND l.Status = 1 AND s.Id IS NULL
+               )
+                SET @IsOpen = 0;
+        END;
 
         IF @OwnsTransaction = 1
             COMMIT TRANSACTION;
@@ -99,5 +105,19 @@ BEGIN
         THROW;
     END CATCH;
 
-    SELECT d.Id AS JobId, d.Outcome, d.AttemptCount FROM @Done AS d ORDER BY d.Ordinal;
+    SELECT
+        i.Id AS JobId,
+        CASE
+            WHEN s.Id IS NOT NULL THEN 'started'
+            WHEN l.Id IS NULL THEN 'not_found'
+            WHEN l.WorkerId IS NULL THEN 'not_fetched'
+            WHEN l.WorkerId <> @Owner THEN 'not_owner'
+            WHEN l.Status = 2 THEN 'already_started'
+            ELSE 'not_fetched'
+        END AS Outcome,
+        COALESCE(s.AttemptCount, l.AttemptCount) AS AttemptCount
+    FROM @Asked AS i
+    LEFT JOIN @Started AS s ON s.Id = i.Id
+    LEFT JOIN @Held AS l ON l.Id = i.Id
+    ORDER BY i.Ordinal;
 END;

@@ -67,6 +67,8 @@ BEGIN
     );
     DECLARE @Held TABLE (
         Id NVARCHAR(50) COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY,
+        WorkerId NVARCHAR(100) COLLATE Latin1_General_BIN2 NULL,
+        Status TINYINT NOT NULL,
         AttemptCount INT NOT NULL,
         ResurrectCount INT NOT NULL
     );
@@ -186,18 +188,31 @@ BEGIN
             DELETE FROM @Held;
             DELETE FROM @Gone;
 
-            /* Locked in key order, the order of @Asked: two calls with the same ids wait in one direction only. */
-            INSERT INTO @Held (Id, AttemptCount, ResurrectCount)
-            SELECT h.Id, h.AttemptCount, h.ResurrectCount
+            /*
+            Locked in key order, the order of @Asked: two calls with the same ids wait in one direction only. Those that cannot
+            end too, for why they cannot: to look at one again would be to wait for it while higher ids are held.
+            */
+            INSERT INTO @Held (Id, WorkerId, Status, AttemptCount, ResurrectCount)
+            SELECT h.Id, h.WorkerId, h.Status, h.AttemptCount, h.ResurrectCount
             FROM @Asked AS i
             INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, ROWLOCK, FORCESEEK) ON h.Id = i.Id
             WHERE i.Outcome IS NULL
-                AND h.Status = 2
-                AND h.WorkerId = @Owner
-                AND (i.Attempt IS NULL OR h.AttemptCount = i.Attempt)
-                AND (i.ResurrectCount IS NULL OR h.ResurrectCount = i.ResurrectCount)
             ORDER BY i.Id
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+
+            UPDATE i
+            SET
+                Outcome = CASE
+                    WHEN l.WorkerId <> @Owner THEN 'not_owner'
+                    WHEN l.Status <> 2 THEN 'not_processing'
+                    WHEN l.AttemptCount <> i.Attempt OR l.ResurrectCount <> i.ResurrectCount THEN 'stale_attempt'
+                END
+            FROM @Asked AS i
+            INNER JOIN @Held AS l ON l.Id = i.Id
+            WHERE i.Outcome IS NULL;
+
+            DELETE FROM @Held
+            WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Outcome IS NOT NULL);
 
             /*
             An id that is in the Archive as well stays in Hot, and stops no other job at the primary key. Hot is looked up at
@@ -312,14 +327,18 @@ BEGIN
             SET Outcome = 'archived'
             WHERE Id IN (SELECT g.Id FROM @Gone AS g);
 
-            UPDATE @Asked
+            /* What was held and is not gone was changed by a rival, and is looked at again. */
+            UPDATE i
             SET
-                Outcome = COALESCE(
-                    chokaq.fn_ExplainMiss(Id, @Owner, Attempt, ResurrectCount, 'Archive'),
-                    /* It started in between. To look again would be to wait for it while higher ids are held. */
-                    CASE WHEN Id NOT IN (SELECT l.Id FROM @Held AS l) THEN 'not_processing' END
-                )
-            WHERE Outcome IS NULL;
+                Outcome = CASE
+                    WHEN a.Id IS NULL THEN 'not_found'
+                    WHEN a.WorkerId IS NULL OR a.WorkerId <> @Owner THEN 'not_owner'
+                    WHEN a.AttemptCount <> i.Attempt OR a.ResurrectCount <> i.ResurrectCount THEN 'stale_attempt'
+                    ELSE 'already_archived'
+                END
+            FROM @Asked AS i
+            LEFT JOIN chokaq.JobsArchive AS a WITH (FORCESEEK) ON a.Id = i.Id
+            WHERE i.Outcome IS NULL AND i.Id NOT IN (SELECT l.Id FROM @Held AS l);
         END;
 
         IF @OwnsTransaction = 1

@@ -75,9 +75,10 @@ BEGIN
             INSERT INTO @Locked (Queue)
             SELECT t.Queue FROM chokaq.QueueTotals AS t WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK);
 
-            UPDATE chokaq.QueueTotals WITH (ROWLOCK, FORCESEEK)
+            UPDATE chokaq.QueueTotals
             SET LastFoldUtc = SYSUTCDATETIME()
-            WHERE Queue IN (SELECT l.Queue FROM @Locked AS l);
+            FROM chokaq.QueueTotals WITH (ROWLOCK, FORCESEEK)
+            WHERE QueueTotals.Queue IN (SELECT l.Queue FROM @Locked AS l);
 
             DELETE FROM chokaq.CounterDeltas WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
             OUTPUT

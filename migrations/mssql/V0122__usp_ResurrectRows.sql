@@ -64,7 +64,7 @@ BEGIN
         );
 
     /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
-    DELETE FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
+    DELETE chokaq.JobsDLQ
     OUTPUT
         deleted.Id,
         deleted.Queue,
@@ -96,8 +96,9 @@ BEGIN
         CreatedBy,
         ResurrectCount
     )
+    FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
     /* The revision, for a server that ignores the locks: no edit is lost. */
-    WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Revision = chokaq.JobsDLQ.Revision);
+    WHERE JobsDLQ.Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Revision = JobsDLQ.Revision);
 
     SET @Number = NEXT VALUE FOR chokaq.JobNumbers;
 

@@ -45,7 +45,7 @@ BEGIN
     LEFT JOIN @Seen AS s ON s.Ordinal = t.Ordinal;
 
     /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
-    DELETE FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
+    DELETE chokaq.JobsDLQ
     OUTPUT
         deleted.Id,
         deleted.Queue,
@@ -58,8 +58,9 @@ BEGIN
         deleted.ErrorDetails,
         deleted.FailedAtUtc
     INTO @Gone (Id, Queue, Type, Tags, IdempotencyKey, Priority, AttemptCount, FailureReason, ErrorDetails, FailedAtUtc)
+    FROM chokaq.JobsDLQ WITH (ROWLOCK, FORCESEEK)
     /* The revision, for a server that ignores the locks of the caller: what was changed since is not what was asked for. */
-    WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Revision IS NULL OR i.Revision = chokaq.JobsDLQ.Revision);
+    WHERE JobsDLQ.Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Revision IS NULL OR i.Revision = JobsDLQ.Revision);
 
     INSERT INTO chokaq.CounterDeltas (Queue, Purged)
     SELECT g.Queue, COUNT(*) FROM @Gone AS g GROUP BY g.Queue;

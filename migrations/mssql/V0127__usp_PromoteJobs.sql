@@ -57,7 +57,12 @@ BEGIN
     ) AS d;
 
     IF @@ROWCOUNT > 0
-        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        UPDATE chokaq.JobsHot
         SET IsDue = 1
-        WHERE Id IN (SELECT c.Id FROM @Chosen AS c) AND WorkerId IS NULL AND IsDue = 0 AND DueAtUtc <= @Now;
+        /* By the id: a range of times would lock, and wait for, every row on its way. */
+        FROM chokaq.JobsHot WITH (INDEX(PK_JobsHot), FORCESEEK, ROWLOCK)
+        WHERE JobsHot.Id IN (SELECT c.Id FROM @Chosen AS c)
+            AND JobsHot.WorkerId IS NULL
+            AND JobsHot.IsDue = 0
+            AND JobsHot.DueAtUtc <= @Now;
 END;

@@ -360,8 +360,9 @@ BEGIN
                         OR EXISTS (SELECT 1 FROM chokaq.JobsDLQ AS d WITH (READCOMMITTEDLOCK) WHERE d.Id = a.JobId)
                     );
 
-                DELETE FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
-                WHERE Id IN (SELECT m.JobId FROM @Met AS m);
+                DELETE chokaq.JobsHot
+                FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+                WHERE JobsHot.Id IN (SELECT m.JobId FROM @Met AS m);
 
                 UPDATE a
                 SET Outcome = 'duplicate_id'

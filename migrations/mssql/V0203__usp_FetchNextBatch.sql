@@ -224,9 +224,10 @@ BEGIN
                     FROM chokaq.QueueClaims AS c WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
                     WHERE c.Queue IN (SELECT d.Queue FROM @Heads AS d WHERE d.NeedsHold = 1);
 
-                    UPDATE chokaq.QueueClaims WITH (ROWLOCK, FORCESEEK)
+                    UPDATE chokaq.QueueClaims
                     SET LastClaimAtUtc = @Now
-                    WHERE Queue IN (SELECT t.Queue FROM @Held AS t);
+                    FROM chokaq.QueueClaims WITH (ROWLOCK, FORCESEEK)
+                    WHERE QueueClaims.Queue IN (SELECT t.Queue FROM @Held AS t);
 
                     UPDATE @Open
                     SET IsHeld = 1
@@ -340,10 +341,10 @@ BEGIN
             END;
 
             /* The guard decides, not the hints: a server that ignores them waits here, and finds the row taken. */
-            UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            UPDATE chokaq.JobsHot
             SET
                 Status = CASE WHEN @StartNow = 1 THEN 2 ELSE 1 END,
-                AttemptCount = AttemptCount + CASE WHEN @StartNow = 1 THEN 1 ELSE 0 END,
+                AttemptCount = JobsHot.AttemptCount + CASE WHEN @StartNow = 1 THEN 1 ELSE 0 END,
                 WorkerId = @Owner,
                 FetchedAtUtc = @Now,
                 StartedAtUtc = CASE WHEN @StartNow = 1 THEN @Now END,
@@ -380,9 +381,10 @@ BEGIN
                 DueAtUtc,
                 Arrival
             )
-            WHERE Id IN (SELECT c.Id FROM @Chosen AS c WHERE c.Revision = chokaq.JobsHot.Revision)
-                AND WorkerId IS NULL
-                AND IsDue = 1;
+            FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            WHERE JobsHot.Id IN (SELECT c.Id FROM @Chosen AS c WHERE c.Revision = JobsHot.Revision)
+                AND JobsHot.WorkerId IS NULL
+                AND JobsHot.IsDue = 1;
 
             SET @Left = @Left - @@ROWCOUNT;
             DELETE FROM @Chosen;

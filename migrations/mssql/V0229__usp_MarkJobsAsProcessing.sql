@@ -73,17 +73,18 @@ BEGIN
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
             /* Decided again, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
-            UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            UPDATE chokaq.JobsHot
             SET
                 Status = 2,
-                AttemptCount = AttemptCount + 1,
+                AttemptCount = JobsHot.AttemptCount + 1,
                 StartedAtUtc = @Now,
                 HeartbeatUtc = @Now,
                 LastUpdatedUtc = @Now
             OUTPUT inserted.Id, inserted.AttemptCount INTO @Started (Id, AttemptCount)
-            WHERE Id IN (SELECT l.Id FROM @Held AS l WHERE l.WorkerId = @Owner AND l.Status = 1)
-                AND WorkerId = @Owner
-                AND Status = 1;
+            FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            WHERE JobsHot.Id IN (SELECT l.Id FROM @Held AS l WHERE l.WorkerId = @Owner AND l.Status = 1)
+                AND JobsHot.WorkerId = @Owner
+                AND JobsHot.Status = 1;
 
             IF NOT EXISTS (
                    SELECT 1

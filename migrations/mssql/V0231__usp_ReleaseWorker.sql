@@ -58,9 +58,10 @@ BEGIN
         OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
 
         /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
-        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        UPDATE chokaq.JobsHot
         SET Status = 0, WorkerId = NULL, FetchedAtUtc = NULL, HeartbeatUtc = NULL, LastUpdatedUtc = SYSUTCDATETIME()
-        WHERE Id IN (SELECT l.Id FROM @Held AS l) AND WorkerId = @Owner AND Status = 1;
+        FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        WHERE JobsHot.Id IN (SELECT l.Id FROM @Held AS l) AND JobsHot.WorkerId = @Owner AND JobsHot.Status = 1;
 
         SET @ReleasedCount = @@ROWCOUNT;
 

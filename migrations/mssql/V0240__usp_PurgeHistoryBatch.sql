@@ -80,8 +80,9 @@ BEGIN
         WHERE s.Place <= @CleanupBatchSize
         ORDER BY s.Place DESC;
 
-        DELETE FROM chokaq.OperatorHistory WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
-        WHERE HistoryId IN (SELECT s.HistoryId FROM @Seen AS s WHERE s.Place <= @CleanupBatchSize);
+        DELETE chokaq.OperatorHistory
+        FROM chokaq.OperatorHistory WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
+        WHERE OperatorHistory.HistoryId IN (SELECT s.HistoryId FROM @Seen AS s WHERE s.Place <= @CleanupBatchSize);
 
         SET @DeletedCount = @@ROWCOUNT;
 

@@ -231,7 +231,7 @@ BEGIN
             WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Outcome = 'id_conflict');
 
             /* Decided again, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
-            DELETE FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            DELETE chokaq.JobsHot
             OUTPUT
                 deleted.Id,
                 deleted.Queue,
@@ -267,13 +267,13 @@ BEGIN
                 ResurrectCount,
                 Revision
             )
-            WHERE Status = 2
-                AND WorkerId = @Owner
-                AND Id IN (
+            FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            WHERE JobsHot.Status = 2
+                AND JobsHot.WorkerId = @Owner
+                AND JobsHot.Id IN (
                     SELECT l.Id
                     FROM @Held AS l
-                    WHERE l.AttemptCount = chokaq.JobsHot.AttemptCount
-                        AND l.ResurrectCount = chokaq.JobsHot.ResurrectCount
+                    WHERE l.AttemptCount = JobsHot.AttemptCount AND l.ResurrectCount = JobsHot.ResurrectCount
                 );
 
             INSERT INTO chokaq.JobsArchive (

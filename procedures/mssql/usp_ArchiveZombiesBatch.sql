@@ -108,7 +108,7 @@ BEGIN
         INSERT INTO @Mine (Id, Place, TimeoutSeconds)
         SELECT h.Id, MIN(s.Place), MIN(s.TimeoutSeconds)
         FROM @Seen AS s
-        INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = s.Id
+        INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = s.Id
         WHERE s.Place <= @BatchSize
             AND h.Status = 2
             AND h.HeartbeatUtc <= DATEADD(SECOND, -s.TimeoutSeconds, @Now)
@@ -118,7 +118,7 @@ BEGIN
         OPTION (FORCE ORDER, LOOP JOIN);
 
         /* Decided again by status and heartbeat, for a server that ignores the locks. FORCESEEK: a scan would lock every row on its way. */
-        DELETE FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        DELETE chokaq.JobsHot
         OUTPUT
             deleted.Id,
             deleted.Queue,
@@ -156,11 +156,10 @@ BEGIN
             LastModifiedBy,
             ResurrectCount
         )
-        WHERE Status = 2
-            AND Id IN (
-                SELECT m.Id
-                FROM @Mine AS m
-                WHERE chokaq.JobsHot.HeartbeatUtc <= DATEADD(SECOND, -m.TimeoutSeconds, @Now)
+        FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        WHERE JobsHot.Status = 2
+            AND JobsHot.Id IN (
+                SELECT m.Id FROM @Mine AS m WHERE JobsHot.HeartbeatUtc <= DATEADD(SECOND, -m.TimeoutSeconds, @Now)
             );
 
         SET @MovedCount = @@ROWCOUNT;

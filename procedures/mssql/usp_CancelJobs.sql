@@ -113,7 +113,7 @@ BEGIN
             WHERE Id IN (SELECT i.Id FROM @Asked AS i WHERE i.Outcome = 'id_conflict');
 
             /* Decided again, for a server that ignores the locks: no edit is lost. FORCESEEK: a scan would lock every row on its way. */
-            DELETE FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            DELETE chokaq.JobsHot
             OUTPUT
                 deleted.Id,
                 deleted.Queue,
@@ -149,7 +149,9 @@ BEGIN
                 CreatedBy,
                 ResurrectCount
             )
-            WHERE Id IN (SELECT l.Id FROM @Held AS l WHERE l.Revision = chokaq.JobsHot.Revision) AND Status IN (0, 1);
+            FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+            WHERE JobsHot.Id IN (SELECT l.Id FROM @Held AS l WHERE l.Revision = JobsHot.Revision)
+                AND JobsHot.Status IN (0, 1);
 
             UPDATE @Asked
             SET Outcome = 'cancelled'

@@ -48,10 +48,11 @@ BEGIN
             BEGIN TRANSACTION;
 
         /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
-        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        UPDATE chokaq.JobsHot
         SET HeartbeatUtc = @Now, LastUpdatedUtc = @Now
         OUTPUT inserted.Id INTO @Alive (Id)
-        WHERE Id IN (SELECT i.Id FROM @Asked AS i) AND WorkerId = @Owner;
+        FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        WHERE JobsHot.Id IN (SELECT i.Id FROM @Asked AS i) AND JobsHot.WorkerId = @Owner;
 
         IF @OwnsTransaction = 1
             COMMIT TRANSACTION;

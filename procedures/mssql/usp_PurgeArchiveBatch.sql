@@ -80,17 +80,19 @@ BEGIN
         WHERE s.Place <= @CleanupBatchSize
         ORDER BY s.Place DESC;
 
-        /* DISTINCT: a read without locks can see a row twice. */
+        /* DISTINCT: a read without locks can see a row twice. The index, because a lock on the key in another holds no row. */
         INSERT INTO @Mine (Id)
         SELECT DISTINCT a.Id
         FROM @Seen AS s
-        INNER JOIN chokaq.JobsArchive AS a WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON a.Id = s.Id
+        INNER JOIN chokaq.JobsArchive AS a WITH (INDEX(PK_JobsArchive), FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK)
+            ON a.Id = s.Id
         WHERE s.Place <= @CleanupBatchSize AND a.FinishedAtUtc < @OlderThanUtc
         OPTION (FORCE ORDER, LOOP JOIN);
 
-        /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
-        DELETE FROM chokaq.JobsArchive WITH (ROWLOCK, FORCESEEK)
-        WHERE Id IN (SELECT m.Id FROM @Mine AS m) AND FinishedAtUtc < @OlderThanUtc;
+        /* FORCESEEK, by the id: a scan, or a range of times, would lock, and wait for, every row on its way. */
+        DELETE chokaq.JobsArchive
+        FROM chokaq.JobsArchive WITH (INDEX(PK_JobsArchive), FORCESEEK, ROWLOCK)
+        WHERE JobsArchive.Id IN (SELECT m.Id FROM @Mine AS m) AND JobsArchive.FinishedAtUtc < @OlderThanUtc;
 
         SET @DeletedCount = @@ROWCOUNT;
 

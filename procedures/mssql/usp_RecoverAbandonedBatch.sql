@@ -83,14 +83,15 @@ BEGIN
         INSERT INTO @Mine (Id)
         SELECT DISTINCT h.Id
         FROM @Seen AS s
-        INNER JOIN chokaq.JobsHot AS h WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = s.Id
+        INNER JOIN chokaq.JobsHot AS h WITH (FORCESEEK, UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON h.Id = s.Id
         WHERE s.Place <= @BatchSize AND h.Status = 1 AND h.HeartbeatUtc <= @Limit
         OPTION (FORCE ORDER, LOOP JOIN);
 
         /* FORCESEEK: a scan would lock, and wait for, every row on its way. */
-        UPDATE chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        UPDATE chokaq.JobsHot
         SET Status = 0, WorkerId = NULL, FetchedAtUtc = NULL, HeartbeatUtc = NULL, LastUpdatedUtc = SYSUTCDATETIME()
-        WHERE Id IN (SELECT m.Id FROM @Mine AS m) AND Status = 1 AND HeartbeatUtc <= @Limit;
+        FROM chokaq.JobsHot WITH (ROWLOCK, FORCESEEK)
+        WHERE JobsHot.Id IN (SELECT m.Id FROM @Mine AS m) AND JobsHot.Status = 1 AND JobsHot.HeartbeatUtc <= @Limit;
 
         SET @RecoveredCount = @@ROWCOUNT;
 

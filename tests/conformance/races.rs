@@ -31,6 +31,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     a_release_comes_to_a_job_that_starts,
     a_purge_comes_to_a_job_that_is_purged,
     a_purge_of_the_archive_comes_to_jobs_that_are_purged,
+    a_job_that_changes_under_who_waits_for_it_is_his_all_the_same,
 ];
 
 async fn a_sweep_comes_while_the_worker_ends_its_job(db: &Db<'_>) -> Result<()> {
@@ -222,6 +223,21 @@ async fn a_purge_of_the_archive_comes_to_jobs_that_are_purged(db: &Db<'_>) -> Re
     let acts = "SELECT COUNT(*) AS N FROM chokaq.OperatorHistory WHERE Action = 'archive_purged' AND JobCount = 1";
     assert_eq!(db.session().await?.count(acts, &[]).await?, 2, "one for each job");
     Ok(())
+}
+
+/// He named the job, and not how he had seen it.
+async fn a_job_that_changes_under_who_waits_for_it_is_his_all_the_same(db: &Db<'_>) -> Result<()> {
+    run(
+        db,
+        &[
+            Race::new(Job::Dead, EDIT, PURGE_SET, Waits, "purged"),
+            Race::new(Job::Dead, EDIT, PURGE, Waits, "Purged 1"),
+            Race::new(Job::Running, KEEP_ALIVE, KEEP_ALIVE, Waits, "alive"),
+            Race::new(Job::Fetched, KEEP_ALIVE, START_SET, Waits, "started"),
+            Race::new(Job::Running, KEEP_ALIVE, FINISH_SET, Waits, "archived"),
+        ],
+    )
+    .await
 }
 
 /// It holds the second job when the first, which ran, waits again and has another cancellation: a wait for that one would

@@ -9,6 +9,7 @@ mod read_past;
 mod result_set;
 mod rights;
 mod set_options;
+mod target_hint;
 mod text;
 mod transaction;
 mod twin;
@@ -120,6 +121,7 @@ pub static RULES: &[Rule] = &[
     forbidden::NOLOCK,
     forbidden::DYNAMIC_SQL,
     read_past::READ_PAST,
+    target_hint::TARGET_HINT,
     rights::SEARCH_PATH,
     rights::CLOSED_TO_PUBLIC,
     rights::COMMENT_ON,

@@ -16,6 +16,7 @@ pub mod rows;
 pub mod runner;
 pub mod server;
 pub mod session;
+pub mod tally;
 pub mod until;
 pub mod value;
 

@@ -4,8 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use futures_util::FutureExt;
@@ -15,6 +14,7 @@ use crate::database::Db;
 use crate::lacks::{Lacks, Need};
 use crate::server::Servers;
 use crate::session::Engine;
+use crate::tally::Tally;
 
 type Run = for<'a> fn(&'a Db<'a>) -> Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
@@ -95,16 +95,22 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
     };
     let lacks = Lacks::find(&servers.mssql_source);
     let tally = Arc::new(Tally::default());
-    let trials = [Engine::Postgres, Engine::Mssql]
-        .into_iter()
-        .flat_map(|engine| scenarios.iter().copied().flatten().map(move |scenario| (engine, *scenario)))
+    /* The engines by turns: what one is waited for at, its start and a deployment, the other makes use of. */
+    let trials = scenarios
+        .iter()
+        .copied()
+        .flatten()
+        .flat_map(|scenario| [Engine::Postgres, Engine::Mssql].map(|engine| (engine, *scenario)))
         .filter(|(engine, scenario)| scenario.only.is_none_or(|only| only == *engine))
         .map(|(engine, scenario)| {
             let name = scenario.name.split_once("::").map_or(scenario.name, |(_, name)| name);
             let (servers, tally) = (servers.clone(), tally.clone());
-            Trial::test(format!("{engine}::{name}"), move || {
-                tally.count(engine);
-                servers.block_on(run(engine, scenario, &servers)).map_err(|error| Failed::from(format!("{error:#}")))
+            let name = format!("{engine}::{name}");
+            Trial::test(name.clone(), move || {
+                let began = Instant::now();
+                let result = servers.block_on(run(engine, scenario, &servers));
+                tally.count(engine, name, began.elapsed());
+                result.map_err(|error| Failed::from(format!("{error:#}")))
             })
             .with_ignored_flag(lacks.reason(engine, scenario.needs).is_some())
         })
@@ -112,6 +118,7 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
 
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list {
+        tally.print_slowest();
         for engine in [Engine::Postgres, Engine::Mssql] {
             let version = servers.version(engine).unwrap_or_else(|| "never started".to_owned());
             println!("{engine}: {} cases ran ({version})", tally.of(engine));
@@ -147,28 +154,4 @@ pub fn message(panic: &(dyn std::any::Any + Send)) -> &str {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("panicked")
-}
-
-/// How many cases ran on each engine.
-#[derive(Default)]
-struct Tally {
-    postgres: AtomicUsize,
-    mssql: AtomicUsize,
-}
-
-impl Tally {
-    fn cell(&self, engine: Engine) -> &AtomicUsize {
-        match engine {
-            Engine::Postgres => &self.postgres,
-            Engine::Mssql => &self.mssql,
-        }
-    }
-
-    fn count(&self, engine: Engine) {
-        self.cell(engine).fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn of(&self, engine: Engine) -> usize {
-        self.cell(engine).load(Ordering::Relaxed)
-    }
 }

@@ -5,8 +5,10 @@ pub mod cluster;
 pub mod docker;
 pub mod mssql;
 pub mod overlay;
+mod pooler;
 pub mod postgres;
 pub mod supervised;
+mod tds;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -10,8 +10,8 @@ pub(super) const TARGET_HINT: Rule = Rule {
     name: "target-hint",
     demand: "No FORCESEEK, FORCESCAN, INDEX or READUNCOMMITTED behind the name of the table that UPDATE, DELETE or INSERT writes",
     reason: "SQL Server takes such a hint for a table of the FROM clause only, and refuses the whole procedure otherwise \
-             (errors 10724, 10745, 1069, 1065), where Babelfish and a parser take it. UPDATE t SET ... FROM dbo.Table AS t WITH \
-             (FORCESEEK) says the same.",
+             (errors 10724, 10745, 1069, 1065), where Babelfish and a parser take it. UPDATE dbo.T SET ... FROM dbo.T WITH \
+             (FORCESEEK) WHERE ... says the same.",
     scope: Scope::Statements(Some(Dialect::Mssql)),
     look,
 };
@@ -22,7 +22,7 @@ fn look(it: &Subject<'_>, faults: &mut Faults) {
         let Some((hints, _)) = parenthesized(&code[at + 1..]) else { continue };
         for tok in hints.iter().filter(|tok| tok.is_any(&["FORCESEEK", "FORCESCAN", "INDEX", "READUNCOMMITTED"])) {
             let hint = tok.word().unwrap_or_default().to_uppercase();
-            faults.at_token(tok, format!("{hint} for the table that is written; say it in a FROM clause, of an alias"));
+            faults.at_token(tok, format!("{hint} for the table that is written; say it in a FROM clause"));
         }
     }
 }

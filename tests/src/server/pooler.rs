@@ -5,6 +5,7 @@
 //! database left, the rest reset as for any pool over TDS. Who was cut off in the middle of an answer, has called one off or
 //! is not the suite's own user leaves nothing behind: his session ends with him.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, ensure};
@@ -26,6 +27,8 @@ struct Pooler {
     /* Whose sessions are kept. */
     user: &'static str,
     left: Mutex<Vec<Warm>>,
+    /* What the server answers to a first message, which depends on nothing else. */
+    greetings: Mutex<HashMap<Vec<u8>, Vec<u8>>>,
 }
 
 /// A session, and how the server welcomed whoever logged in.
@@ -39,7 +42,7 @@ struct Warm {
 pub fn start(runtime: &Runtime, server: (&'static str, u16), user: &'static str) -> Result<u16> {
     let listener = runtime.block_on(TcpListener::bind(("127.0.0.1", 0)))?;
     let port = listener.local_addr()?.port();
-    let pooler = Arc::new(Pooler { server, user, left: Mutex::default() });
+    let pooler = Arc::new(Pooler { server, user, left: Mutex::default(), greetings: Mutex::default() });
     runtime.spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
             let pooler = pooler.clone();
@@ -54,18 +57,11 @@ impl Pooler {
     async fn serve(&self, mut client: TcpStream) -> Result<()> {
         client.set_nodelay(true)?;
         let hello = message(&mut client).await?;
-        let mut cold = self.connect().await?;
-        cold.write_all(&hello).await?;
-        client.write_all(&message(&mut cold).await?).await?;
+        client.write_all(&self.greeting(&hello).await?).await?;
         let login = message(&mut client).await?;
-        let mut session = match self.take(&login).await? {
+        let mut session = match self.take(&login).await {
             Some(warm) => warm,
-            None => {
-                cold.write_all(&login).await?;
-                let welcome = message(&mut cold).await?;
-                let login = Login::read(&login).filter(|login| login.is_of(self.user) && succeeded(&welcome));
-                Warm { stream: cold, login, welcome }
-            }
+            None => self.log_in(&hello, &login).await?,
         };
         client.write_all(&session.welcome).await?;
         if carry(&mut client, &mut session.stream).await? && session.login.is_some() {
@@ -75,45 +71,68 @@ impl Pooler {
         Ok(())
     }
 
-    async fn connect(&self) -> Result<TcpStream> {
-        let server = TcpStream::connect(self.server).await?;
+    async fn greeting(&self, hello: &[u8]) -> Result<Vec<u8>> {
+        let known = held(&self.greetings).get(hello).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let (_, greeting) = self.greet(hello).await?;
+        held(&self.greetings).insert(hello.to_vec(), greeting.clone());
+        Ok(greeting)
+    }
+
+    async fn greet(&self, hello: &[u8]) -> Result<(TcpStream, Vec<u8>)> {
+        let mut server = TcpStream::connect(self.server).await?;
         server.set_nodelay(true)?;
-        Ok(server)
+        server.write_all(hello).await?;
+        let greeting = message(&mut server).await?;
+        Ok((server, greeting))
+    }
+
+    /// A new session, or the server's refusal.
+    async fn log_in(&self, hello: &[u8], login: &[u8]) -> Result<Warm> {
+        let (mut stream, _) = self.greet(hello).await?;
+        stream.write_all(login).await?;
+        let welcome = message(&mut stream).await?;
+        let login = Login::read(login).filter(|login| login.is_of(self.user) && succeeded(&welcome));
+        Ok(Warm { stream, login, welcome })
     }
 
     /// The session that was left last by one that logged in the same way, in the database and by the name that are asked
     /// for.
-    async fn take(&self, login: &[u8]) -> Result<Option<Warm>> {
-        let Some(login) = Login::read(login) else { return Ok(None) };
+    async fn take(&self, login: &[u8]) -> Option<Warm> {
+        let login = Login::read(login)?;
         let warm = {
-            let mut left = self.left();
+            let mut left = held(&self.left);
             let place = left.iter().rposition(|warm| warm.login.as_ref().is_some_and(|it| it.is_like(&login)));
             place.map(|place| left.remove(place))
         };
-        let Some(mut warm) = warm else { return Ok(None) };
-        if warm.does(&login.told(), false).await? {
-            return Ok(Some(warm));
+        let mut warm = warm?;
+        match warm.does(&login.told(), false).await {
+            Ok(true) => return Some(warm),
+            /* There is no such database; let the server itself say so. */
+            Ok(false) => held(&self.left).push(warm),
+            /* Somebody ended it. */
+            Err(_) => {}
         }
-        /* There is no such database; let the server itself say so. */
-        self.left().push(warm);
-        Ok(None)
+        None
     }
 
     async fn keep(&self, mut session: Warm) -> Result<()> {
         let leave = format!("{LEAVE}; {}", named("nobody's"));
         let is_clean = session.does(UNDO, false).await? && session.does(&leave, true).await?;
         ensure!(is_clean, "a session that cannot be left");
-        let mut left = self.left();
+        let mut left = held(&self.left);
         if left.len() == MOST {
             left.remove(0);
         }
         left.push(session);
         Ok(())
     }
+}
 
-    fn left(&self) -> MutexGuard<'_, Vec<Warm>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn held<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Warm {

@@ -79,8 +79,6 @@ fn main() -> ExitCode {
         return end;
     }
     chokaq_tests::runner::main(&[
-        /* The longest first: nothing else is left to do beside it at the end. */
-        storm::SCENARIOS,
         enqueue::SCENARIOS,
         fetch::SCENARIOS,
         backlog::SCENARIOS,
@@ -149,5 +147,6 @@ fn main() -> ExitCode {
         desk::refuse::SCENARIOS,
         desk::help::SCENARIOS,
         dev::SCENARIOS,
+        storm::SCENARIOS,
     ])
 }

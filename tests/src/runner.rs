@@ -95,12 +95,9 @@ pub fn main(scenarios: &[&[Scenario]]) -> ExitCode {
     };
     let lacks = Lacks::find(&servers.mssql_source);
     let tally = Arc::new(Tally::default());
-    /* The engines by turns: what one is waited for at, its start and a deployment, the other makes use of. */
-    let trials = scenarios
-        .iter()
-        .copied()
-        .flatten()
-        .flat_map(|scenario| [Engine::Postgres, Engine::Mssql].map(|engine| (engine, *scenario)))
+    let trials = [Engine::Postgres, Engine::Mssql]
+        .into_iter()
+        .flat_map(|engine| scenarios.iter().copied().flatten().map(move |scenario| (engine, *scenario)))
         .filter(|(engine, scenario)| scenario.only.is_none_or(|only| only == *engine))
         .map(|(engine, scenario)| {
             let name = scenario.name.split_once("::").map_or(scenario.name, |(_, name)| name);

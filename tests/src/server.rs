@@ -5,10 +5,8 @@ pub mod cluster;
 pub mod docker;
 pub mod mssql;
 pub mod overlay;
-mod pooler;
 pub mod postgres;
 pub mod supervised;
-mod tds;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 
 use super::mssql::Endpoint;
 use super::supervised::{Home, Supervised};
-use super::{free_port, newest_bin, pooler, until_ready};
+use super::{free_port, newest_bin, until_ready};
 use crate::session::postgres;
 
 const DEFAULT_PREFIX: &str = "/opt/babelfish";
@@ -24,15 +24,15 @@ pub fn find_bin() -> Option<PathBuf> {
 
 /// Starts a cluster with a TDS listener; its user is `tester` with that password too.
 pub fn start(bin: &Path, runtime: &Runtime) -> Result<(Endpoint, Supervised)> {
-    let home = Home::create_in_memory()?;
+    let home = Home::create()?;
     home.initdb(bin, &["--locale=C.UTF-8"])?;
     let (port, tds_port) = (free_port()?, free_port()?);
     let process = home.start(bin, port, &settings(tds_port))?;
     let mut config = tokio_postgres::Config::new();
     config.host("127.0.0.1").port(port).user("tester");
     runtime.block_on(initialize(&config))?;
-    let port = pooler::start(runtime, ("127.0.0.1", tds_port), "tester")?;
-    Ok((endpoint(port), process))
+
+    Ok((endpoint(tds_port), process))
 }
 
 /// What makes the server listen to TDS.

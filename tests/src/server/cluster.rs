@@ -2,11 +2,9 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use tokio::sync::OnceCell;
 use tokio_postgres::Config;
 
 use super::mssql::Endpoint;
@@ -32,7 +30,6 @@ revive() { "$CHOKAQ_BIN/pg_isready" -q -h "$CHOKAQ_HOME" -p "$CHOKAQ_PORT" || { 
 while read -r word; do
     case "$word" in
         start) until_done begin ;;
-        stop) ctl -m fast stop ;;
         immediate) ctl -m immediate stop ;;
         kill) kill -9 "$(head -n 1 "$CHOKAQ_DATA/postmaster.pid")" ;;
         fill) ! dd if=/dev/zero of="$CHOKAQ_DATA/ballast" bs=4k 2> /dev/null ;;
@@ -61,13 +58,6 @@ rm -rf "$CHOKAQ_HOME"
 /// Durable to the letter, unlike the server of the other cases.
 pub const DURABLE: [&str; 3] = ["fsync=on", "synchronous_commit=on", "full_page_writes=on"];
 
-/// What its log must not grow to: its files are copied.
-const SMALL: [&str; 3] = ["fsync=off", "min_wal_size=32MB", "max_wal_size=64MB"];
-
-/// Of each engine one with the kit in its database `shop`, stopped: the others begin as copies of its files, because a
-/// deployment may take its time.
-static DEPLOYED: [OnceCell<Cluster>; 2] = [const { OnceCell::const_new() }; 2];
-
 /// How a server ends that is not asked whether it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -82,7 +72,6 @@ pub struct Cluster {
     engine: Engine,
     config: Config,
     endpoint: Option<Endpoint>,
-    data: PathBuf,
     supervisor: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -91,51 +80,30 @@ pub struct Cluster {
 impl Cluster {
     /// Starts one with these settings, and with the kit in its database `shop`.
     pub async fn start(engine: Engine, settings: &[&str]) -> Result<Self> {
-        Self::start_copy(engine, settings, None).await
+        let cluster = Self::start_on(engine, settings, None).await?;
+        cluster.create_database().await?;
+        Ok(cluster)
     }
 
     /// Starts one with nothing in it.
     pub async fn start_bare(engine: Engine, settings: &[&str]) -> Result<Self> {
-        let cluster = Self::start_on(engine, settings, None, None).await?;
-        if cluster.endpoint.is_some() {
-            babelfish::initialize(&cluster.config).await?;
-        }
-        Ok(cluster)
+        Self::start_on(engine, settings, None).await
     }
 
-    /// One with the kit on a file system of its own of that many megabytes, which can be filled.
+    /// The same on a file system of its own of that many megabytes, which can be filled.
     pub async fn start_on_a_small_disk(engine: Engine, settings: &[&str], megabytes: u32) -> Result<Self> {
-        Self::start_copy(engine, settings, Some(megabytes)).await
-    }
-
-    async fn start_copy(engine: Engine, settings: &[&str], megabytes: Option<u32>) -> Result<Self> {
-        let deployed = DEPLOYED[engine as usize].get_or_try_init(async || {
-            let mut cluster = Self::start_bare(engine, &SMALL).await?;
-            cluster.create_database().await?;
-            cluster.order("stop")?;
-            Ok::<_, anyhow::Error>(cluster)
-        });
-        let cluster = Self::start_on(engine, settings, megabytes, Some(&deployed.await?.data)).await?;
-        cluster.until_it_lets_in().await?;
+        let cluster = Self::start_on(engine, settings, Some(megabytes)).await?;
+        cluster.create_database().await?;
         Ok(cluster)
     }
 
-    async fn start_on(
-        engine: Engine,
-        settings: &[&str],
-        megabytes: Option<u32>,
-        copied: Option<&Path>,
-    ) -> Result<Self> {
+    async fn start_on(engine: Engine, settings: &[&str], megabytes: Option<u32>) -> Result<Self> {
         let bin = match engine {
             Engine::Postgres => postgres::find_bin()?,
             Engine::Mssql => babelfish::find_bin().context("no Babelfish")?,
         };
         let home = Home::create()?;
-        let data = home.path.join("data");
-        match copied {
-            Some(other) => drop(run(unprivileged("cp").arg("-a").args([other, &data]))?),
-            None => home.initdb(&bin, &["--locale=C.UTF-8"])?,
-        }
+        home.initdb(&bin, &["--locale=C.UTF-8"])?;
         let (port, tds_port) = (free_port()?, free_port()?);
         let mut options = vec![
             format!("port={port}"),
@@ -161,9 +129,11 @@ impl Cluster {
         let mut config = Config::new();
         config.host("127.0.0.1").port(port).user("tester").dbname("postgres");
         let endpoint = (engine == Engine::Mssql).then(|| babelfish::endpoint(tds_port));
-        let answers = BufReader::new(answers);
-        let mut cluster = Self { engine, config, endpoint, data, supervisor, orders, answers };
+        let mut cluster = Self { engine, config, endpoint, supervisor, orders, answers: BufReader::new(answers) };
         cluster.order("start")?;
+        if cluster.endpoint.is_some() {
+            babelfish::initialize(&cluster.config).await?;
+        }
         Ok(cluster)
     }
 
@@ -228,10 +198,6 @@ impl Cluster {
     /// Starts it again, and waits until it has recovered and lets in.
     pub async fn restart(&mut self) -> Result<()> {
         self.order("start")?;
-        self.until_it_lets_in().await
-    }
-
-    async fn until_it_lets_in(&self) -> Result<()> {
         until_ready(async || self.connect().await.map_err(std::io::Error::other)).await?;
         Ok(())
     }
@@ -245,7 +211,8 @@ impl Cluster {
     pub async fn free(&mut self) -> Result<()> {
         self.order("free")?;
         self.order("revive")?;
-        self.until_it_lets_in().await
+        until_ready(async || self.connect().await.map_err(std::io::Error::other)).await?;
+        Ok(())
     }
 
     /// A connection to PostgreSQL itself, behind TDS as well.

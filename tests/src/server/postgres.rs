@@ -184,7 +184,7 @@ pub fn no_extensions() -> Option<&'static str> {
 
 fn start_cluster() -> Result<Server> {
     let mut bin = find_bin()?;
-    let home = Home::create_in_memory()?;
+    let home = Home::create()?;
     /* A Turkish default collation: what depends on the database's own idea of letters shows at once. */
     home.initdb(&bin, &["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=tr-TR"])?;
     let mut extensions = None;

@@ -16,26 +16,6 @@ cd /
 rm -rf "$CHOKAQ_HOME"
 "#;
 
-/// Bytes that a server needs and leaves to others.
-#[cfg(target_os = "linux")]
-const ROOM: u64 = 4 << 30;
-
-/// Memory as a folder, if that has room and lets a program run.
-#[cfg(target_os = "linux")]
-fn memory() -> Option<&'static Path> {
-    use nix::sys::statvfs::{FsFlags, statvfs};
-
-    let folder = Path::new("/dev/shm");
-    let found = statvfs(folder).ok()?;
-    let has_room = found.blocks_available() * found.fragment_size() >= ROOM;
-    (has_room && !found.flags().contains(FsFlags::ST_NOEXEC)).then_some(folder)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn memory() -> Option<&'static Path> {
-    None
-}
-
 /// A running server; dropping it stops the server.
 pub struct Supervised {
     supervisor: Child,
@@ -48,19 +28,8 @@ pub struct Home {
 
 impl Home {
     pub fn create() -> Result<Self> {
-        Self::create_in(&std::env::temp_dir())
-    }
-
-    /// In memory, where that has the room: a server makes and drops files by the thousand. A `TMPDIR` is heeded all the same.
-    pub fn create_in_memory() -> Result<Self> {
-        if let Some(memory) = memory().filter(|_| std::env::var_os("TMPDIR").is_none()) {
-            return Self::create_in(memory);
-        }
-        Self::create()
-    }
-
-    fn create_in(folder: &Path) -> Result<Self> {
-        let path = run(unprivileged("mktemp").arg("-d").arg(folder.join("chokaq-test-XXXXXX")))?;
+        let template = std::env::temp_dir().join("chokaq-test-XXXXXX");
+        let path = run(unprivileged("mktemp").arg("-d").arg(template))?;
         Ok(Self { path: path.trim().into() })
     }
 
@@ -84,7 +53,6 @@ impl Home {
             "fsync=off".to_owned(),
             "synchronous_commit=off".to_owned(),
             "full_page_writes=off".to_owned(),
-            "max_wal_size=256MB".to_owned(),
         ]
         .into_iter()
         .chain(settings.iter().cloned())

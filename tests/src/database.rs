@@ -10,7 +10,7 @@ use tokio::sync::MutexGuard;
 
 use crate::recount;
 use crate::server::Servers;
-use crate::server::mssql::Idle;
+use crate::server::mssql::{Idle, Objects};
 use crate::session::mssql::{Home, Lease};
 use crate::session::{Engine, Session};
 
@@ -22,6 +22,8 @@ pub struct Db<'a> {
     accounts: Cell<Accounts>,
     /* Connections over TDS that the case is done with; the next case goes on with them. */
     sessions: Home,
+    /* What was in a database that cases hand on; None on PostgreSQL. */
+    objects: Option<Objects>,
     extra: RefCell<Vec<String>>,
     logins: RefCell<Vec<String>>,
 }
@@ -46,9 +48,12 @@ enum Accounts {
 
 impl<'a> Db<'a> {
     pub async fn create(engine: Engine, servers: &'a Servers) -> Result<Self> {
-        let Idle { name, sessions } = match engine {
-            Engine::Postgres => Idle { name: servers.postgres()?.create_database().await?, sessions: vec![] },
-            Engine::Mssql => servers.mssql()?.take_database().await?,
+        let (name, sessions, objects) = match engine {
+            Engine::Postgres => (servers.postgres()?.create_database().await?, vec![], None),
+            Engine::Mssql => {
+                let Idle { name, sessions, objects } = servers.mssql()?.take_database().await?;
+                (name, sessions, Some(objects))
+            }
         };
         Ok(Self {
             engine,
@@ -56,6 +61,7 @@ impl<'a> Db<'a> {
             servers,
             accounts: Cell::new(Accounts::Balanced { archive_purged: 0 }),
             sessions: Rc::new(RefCell::new(sessions)),
+            objects,
             extra: RefCell::default(),
             logins: RefCell::default(),
         })
@@ -221,7 +227,8 @@ impl<'a> Db<'a> {
                     self.servers.mssql()?.drop_login(&login, &self.name).await?;
                 }
                 let sessions = self.sessions.take();
-                self.servers.mssql()?.give_back(Idle { name: self.name, sessions }).await
+                let objects = self.objects.context("every case over TDS has them")?;
+                self.servers.mssql()?.give_back(Idle { name: self.name, sessions, objects }).await
             }
         }
     }

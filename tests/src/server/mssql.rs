@@ -14,6 +14,7 @@ use crate::database::Rights;
 use crate::deploy;
 use crate::session::mssql::Lease;
 use crate::session::{Session, mssql};
+use crate::until::until;
 
 /// Where the run's T-SQL server comes from.
 pub enum Source {
@@ -98,7 +99,24 @@ impl Endpoint {
 /// a database takes seconds to make, and the first call of a procedure in a session takes another.
 pub struct Idle {
     pub name: String,
+    /// What was in it when it had been deployed.
+    pub objects: Objects,
     pub sessions: Vec<mssql::Session>,
+}
+
+/// Every object of a database, and the text of those that have one.
+#[derive(PartialEq, Eq)]
+pub struct Objects(Vec<(String, String)>);
+
+impl Objects {
+    async fn of(session: &mut mssql::Session) -> Result<Self> {
+        let sql = "SELECT o.name AS Name, COALESCE(m.definition, N'') AS Definition
+            FROM sys.objects AS o LEFT JOIN sys.sql_modules AS m ON m.object_id = o.object_id
+            WHERE o.is_ms_shipped = 0
+            ORDER BY o.name";
+        let rows = session.query(sql, &[]).await?;
+        Ok(Self(rows.rows.iter().map(|row| (row.text("Name"), row.text("Definition"))).collect()))
+    }
 }
 
 /// The server and the deployed databases no case is using.
@@ -150,18 +168,32 @@ impl Server {
         let _alone = self.deploying.lock().await;
         let name = self.create_empty_database().await?;
         deploy::up(&self.url(&name)?).await?;
-        Ok(Idle { name, sessions: vec![] })
+        let mut session = self.connect(&name).await?;
+        Ok(Idle { name, objects: Objects::of(&mut session).await?, sessions: vec![session] })
     }
 
-    /// Ends what the sessions left open, empties the tables, and hands both on to the next case.
+    /// Ends what the sessions left open, empties the tables, and hands both on to the next case; a database whose
+    /// objects the case has changed goes.
     pub async fn give_back(&self, mut idle: Idle) -> Result<()> {
         for session in &mut idle.sessions {
             session.batch("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;").await?;
         }
-        let session = match idle.sessions.pop() {
+        let mut session = match idle.sessions.pop() {
             Some(session) => session,
             None => self.connect(&idle.name).await?,
         };
+        /* A call that its client gave up may still be running, and would act on the next case's jobs. */
+        let ours = idle.sessions.len() as i64 + 1;
+        until("only the case's own sessions are left", async || {
+            /* Babelfish lists ended ones too, without a number. */
+            let sql = "SELECT COUNT(session_id) AS N FROM sys.dm_exec_sessions WHERE database_id = DB_ID()";
+            Ok((session.query(sql, &[]).await?.one().int("N") <= ours).then_some(()))
+        })
+        .await?;
+        if Objects::of(&mut session).await? != idle.objects {
+            drop((session, idle.sessions));
+            return self.drop_database(&idle.name).await;
+        }
         let mut session = Session::Mssql(Lease::of(session, None));
         session.empty_tables().await?;
         idle.sessions.extend(session.into_mssql());

@@ -172,8 +172,8 @@ impl Server {
         Ok(Idle { name, objects: Objects::of(&mut session).await?, sessions: vec![session] })
     }
 
-    /// Ends what the sessions left open, empties the tables, and hands both on to the next case; a database whose
-    /// objects the case has changed goes.
+    /// Ends what the sessions left open, empties the tables, and hands both on to the next case. A database whose
+    /// objects the case has changed, or where others still work, is not handed on; `finish` drops it.
     pub async fn give_back(&self, mut idle: Idle) -> Result<()> {
         for session in &mut idle.sessions {
             session.batch("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;").await?;
@@ -184,15 +184,13 @@ impl Server {
         };
         /* A call that its client gave up may still be running, and would act on the next case's jobs. */
         let ours = idle.sessions.len() as i64 + 1;
-        until("only the case's own sessions are left", async || {
+        let alone = until("only the case's own sessions are left", async || {
             /* Babelfish lists ended ones too, without a number. */
             let sql = "SELECT COUNT(session_id) AS N FROM sys.dm_exec_sessions WHERE database_id = DB_ID()";
             Ok((session.query(sql, &[]).await?.one().int("N") <= ours).then_some(()))
-        })
-        .await?;
-        if Objects::of(&mut session).await? != idle.objects {
-            drop((session, idle.sessions));
-            return self.drop_database(&idle.name).await;
+        });
+        if alone.await.is_err() || Objects::of(&mut session).await? != idle.objects {
+            return Ok(());
         }
         let mut session = Session::Mssql(Lease::of(session, None));
         session.empty_tables().await?;

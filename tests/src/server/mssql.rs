@@ -184,12 +184,13 @@ impl Server {
         };
         /* A call that its client gave up may still be running, and would act on the next case's jobs. */
         let ours = idle.sessions.len() as i64 + 1;
-        let alone = until("only the case's own sessions are left", async || {
+        let left = until("only the case's own sessions are left", async || {
             /* Babelfish lists ended ones too, without a number. */
             let sql = "SELECT COUNT(session_id) AS N FROM sys.dm_exec_sessions WHERE database_id = DB_ID()";
             Ok((session.query(sql, &[]).await?.one().int("N") <= ours).then_some(()))
         });
-        if alone.await.is_err() || Objects::of(&mut session).await? != idle.objects {
+        let others_stay = left.await.is_err();
+        if Objects::of(&mut session).await? != idle.objects || others_stay {
             return Ok(());
         }
         let mut session = Session::Mssql(Lease::of(session, None));
